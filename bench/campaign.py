@@ -67,7 +67,7 @@ def worker_ms(specs: list[str]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Runs the campaign in a temporary folder."""
+    """Runs the campaign in a temporary folder and prints the measurements."""
     trials = int(sys.argv[1]) if len(sys.argv) > 1 else TRIALS
     seeds = trials // (len(RATES) * len(QUEUES))
     varied = (

@@ -1,7 +1,7 @@
 """Builds and runs `htsim/dumbbell.cc`, for a comparison of csg-htsim with this simulator.
 
-Nothing of csg-htsim is in this repository. `HTSIM` names a folder with its source
-(https://github.com/Broadcom/csg-htsim).
+Nothing of csg-htsim is in this repository. The environment variable `HTSIM` names a folder with its
+source (https://github.com/Broadcom/csg-htsim).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SOURCES = (
 
 
 def build(folder: Path) -> Path | None:
-    """The program, compiled into `folder`; `None` without `HTSIM` or a compiler.
+    """Compiles the program into `folder`; returns `None` without `HTSIM` or a compiler.
 
     Raises `SystemExit` if `HTSIM` names a folder without the source.
     """
@@ -46,7 +46,7 @@ def build(folder: Path) -> Path | None:
 def run(
     program: Path, *, flows: int, mbit: int, rtt_ms: int, limit: int, span_s: float
 ) -> tuple[float, int]:
-    """The CPU seconds of a dumbbell, and the number of its data packets."""
+    """Runs a dumbbell in csg-htsim; returns its CPU seconds and its number of data packets."""
     arguments = [str(one) for one in (flows, mbit, rtt_ms, limit, span_s)]
     done = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
     result = json.loads(done.stdout)

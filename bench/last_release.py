@@ -57,18 +57,18 @@ class UnavailableError(Exception):
 
 @dataclass(frozen=True)
 class Build:
-    """A built tree."""
+    """A built source tree: its name in messages, and its folder of Python packages."""
 
     name: str
     python: Path
 
     @property
     def core(self) -> Path:
-        """The extension module."""
+        """The path of the core's extension module."""
         return next((self.python / "aqmlab").glob("_core*.so"))
 
     def cpu_s(self, trial: str) -> float:
-        """The CPU seconds of one run of a trial in the core."""
+        """Runs a trial once in the core; returns its CPU seconds."""
         return float(_output([sys.executable, "-c", _RUN_CORE, str(self.core)], trial))
 
     def instructions(self, trial: dict[str, object]) -> int:
@@ -100,7 +100,7 @@ class Build:
         return int(counted[1].replace(",", ""))
 
     def campaign_s(self) -> float:
-        """The CPU seconds of a complete `aqmlab run`, including its worker and its report."""
+        """Runs `CAMPAIGN`; returns its CPU seconds, including its worker and its report."""
         with tempfile.TemporaryDirectory(prefix="aqmlab-bench-") as folder:
             environment = os.environ | {
                 "PYTHONPATH": str(self.python),

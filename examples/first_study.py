@@ -72,7 +72,7 @@ def draw(rows: pl.DataFrame, path: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    """Runs the study."""
+    """Runs the study, prints its medians and draws its figure into `folder`."""
     rows = measure()
     for row in compare(rows).iter_rows(named=True):
         call = f"opinion score {row['mos']:.1f} (seeds within {row['mos_spread']:.1f})"

@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def _passes(reader: str, seconds: int, out: Path) -> bool:
-    """Fuzzes a reader for `seconds` seconds; returns whether no failure was found."""
+    """Fuzzes a reader in a new process for `seconds` seconds; returns whether no input failed."""
     oracles = _oracles()
     with tempfile.TemporaryDirectory() as corpus:
         texts = Path(corpus, "texts")
@@ -66,7 +66,7 @@ def _passes(reader: str, seconds: int, out: Path) -> bool:
 
 
 def _oracles() -> ModuleType:
-    """Imports the oracles only when they are needed, so that the readers are instrumented."""
+    """Imports and returns the oracles. The late import lets atheris instrument the readers."""
     sys.path.insert(0, str(ROOT))
     return import_module("tests.fuzz.oracles")
 

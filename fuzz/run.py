@@ -39,7 +39,7 @@ ABSENT = 3
 
 
 def absent() -> str | None:
-    """The reason why no fuzzer can be built on this machine; `None` if fuzzers can be built."""
+    """The tool that is missing to build fuzzers, as a message; `None` if no tool is missing."""
     for tool in ("cargo", "c++"):
         if shutil.which(tool) is None:
             return f"{tool} is not installed"
@@ -47,7 +47,7 @@ def absent() -> str | None:
 
 
 def build() -> Path:
-    """Builds the targets; returns the folder of the programs."""
+    """Builds the targets with instrumentation; returns the folder of the programs."""
     host = subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout
     triple = next(line.split()[1] for line in host.splitlines() if line.startswith("host:"))
     # With an explicit target, build scripts are not instrumented.
@@ -58,14 +58,14 @@ def build() -> Path:
 
 
 def prepare(target: str) -> None:
-    """Writes the seeds of a target, and the dictionary for the target `trial`."""
+    """Writes the seeds of a target and the dictionary, and makes the folder of its failures."""
     seeds.write(target, HERE / "target" / "corpus" / target)
     (HERE / "target" / "found" / target).mkdir(parents=True, exist_ok=True)
     (HERE / "target" / "words").write_text(seeds.words(), encoding="utf-8")
 
 
 def fuzz(target: str, programs: Path, seconds: int) -> bool:
-    """Runs one target for `seconds` seconds; returns whether it found no failure."""
+    """Runs one target for `seconds` seconds; returns whether no input failed."""
     most_bytes, most_s, most_mb = TARGETS[target]
     corpus, found = HERE / "target" / "corpus" / target, HERE / "target" / "found" / target
     options = {
@@ -91,7 +91,7 @@ def fuzz(target: str, programs: Path, seconds: int) -> bool:
 
 
 def main() -> int:
-    """Fuzzes the requested targets at the same time."""
+    """Fuzzes the requested targets at the same time; returns the status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("targets", nargs="*", default=list(TARGETS), metavar="TARGET")

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 
 def write(target: str, folder: Path) -> None:
-    """Writes the seeds of a target, as files of a corpus."""
+    """Writes the seeds of a target to `folder`, one file for each seed."""
     folder.mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(SEEDS[target]()):
         (folder / f"seed-{number}").write_bytes(seed)
@@ -81,7 +81,7 @@ SEEDS = {"captures": _captures, "trial": _trials}
 
 
 def words() -> str:
-    """A libFuzzer dictionary of the keys and kinds of a trial."""
+    """A libFuzzer dictionary: keys of a trial, names of kinds and parameters, unusual values."""
     spec = _trial({"one": {"kind": "dash"}}, wifi={}, modem={"rate": "1/1 Mbit/s"})
     found: set[str] = set()
 

@@ -162,7 +162,7 @@ def test_every_metric_of_every_application_is_defined(everything: dict[str, Any]
 
 
 def _spelled_out(cell: str) -> Iterator[str]:
-    """The metrics that a cell names: `a_p50_ms` … `a_max_ms` stands for all quantiles."""
+    """Yields the metrics that a cell names: `a_p50_ms` … `a_max_ms` stands for all quantiles."""
     names = re.findall(r"`(\w+)`", cell)
     for name in names:
         for way in ("up", "down") if "_up_" in name or "_down_" in name else ("",):

@@ -1,4 +1,4 @@
-"""The text of a trial keeps its bytes, because they are part of the campaign's key."""
+"""The text of a trial does not change, because it is part of the campaign's key."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def spec_of(name: str, seed: int) -> TrialSpec:
-    """The trial of the cell called `name`."""
+    """The trial of the only cell whose name matches `name`, with this seed."""
     cells = grid.load().select([name])
     if len(cells) > 1:
         raise SystemExit(f"{name}: {len(cells)} cells are called that, one is wanted")
@@ -95,8 +95,9 @@ def spec_of(name: str, seed: int) -> TrialSpec:
 
 
 def run(engine: str, spec: TrialSpec, keep: Path) -> dict[str, Any]:
-    """The tables of a trial and the names of its captures. Stored runs of the kernel are reused.
+    """Runs a trial; returns its tables and the names of its captures.
 
+    Stored runs of the kernel are reused.
     Captures exist only if the trial keeps its packets.
     """
     text = spec.canonical_text()
@@ -173,7 +174,7 @@ def queues_of(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[int, str], tupl
 def flow_packets(
     spec: TrialSpec, runs: Mapping[str, Any], flow: str, conn: int
 ) -> dict[str, list[Packet]]:
-    """The packets that either end of a connection sent, in order, including lost packets."""
+    """The packets that both ends of a connection sent, in order, with lost packets, by engine."""
     place = [app.name for app in spec.apps].index(flow)
     return {name: list(connection(one["captures"], place, conn)) for name, one in runs.items()}
 
@@ -199,7 +200,7 @@ def print_packets(sent: Mapping[str, list[Packet]], asked: argparse.Namespace) -
 def excerpt(
     sent: Sequence[Packet], span: float | Sequence[Sequence[float]], around: int
 ) -> Iterator[str]:
-    """The packets between two times, or up to `around` packets before and after a time."""
+    """Yields the packets between two times, or up to `around` packets before and after a time."""
     times = [one.t_ms for one in sent]
     if isinstance(span, float):
         middle = bisect.bisect_left(times, span)

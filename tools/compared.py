@@ -67,7 +67,7 @@ def _cells() -> Counter[str]:
 
 
 def _stated(name: str) -> Iterator[Path]:
-    """Tests of statements and of closed loops that name a discipline, and scripts that use it.
+    """Yields the tests of statements and of closed loops that name a discipline, and its scripts.
 
     A script uses the discipline if a line begins with its name.
     """
@@ -88,7 +88,7 @@ def _that_name(name: str, *patterns: str) -> list[Path]:
 
 
 def _of_law(name: str) -> Iterator[Path]:
-    """The tests of the control laws that the module of a discipline uses."""
+    """Yields the tests of the control laws that the module of a discipline uses."""
     for path in sorted(_SOURCES.glob("kinds/**/*.rs")):
         text = path.read_text(encoding="utf-8")
         if f'name: "{name}"' in text:
@@ -99,7 +99,7 @@ def _of_law(name: str) -> Iterator[Path]:
 
 
 def _links(paths: Iterable[Path]) -> str:
-    """Links to tests."""
+    """Markdown links to tests, from docs/reference; a dash if there are none."""
     return ", ".join(f"[{_title(path)}](../../{path.relative_to(ROOT)})" for path in paths) or _NONE
 
 

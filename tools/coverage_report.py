@@ -59,7 +59,7 @@ def show(half: str, lines: Lines) -> None:
 
 
 def rust() -> Lines:
-    """The lines of each crate that the tests of the workspace run."""
+    """Runs the tests of the workspace; returns the lines of each crate that they run."""
     tools = llvm_tools()
     profiles = MADE / "profiles"
     shutil.rmtree(profiles, ignore_errors=True)
@@ -100,7 +100,7 @@ def by_crate(report: dict[str, Any]) -> Lines:
 
 
 def llvm_tools() -> Path:
-    """The folder with the tools of the LLVM version that the compiler uses."""
+    """The folder with the tools of the compiler's LLVM version; raises `AbsentError`."""
     about = _output(["rustc", "-vV"])
     host, version = (
         re.search(rf"^{key}: (\S+)", about, re.M)[1]  # type: ignore[index]
@@ -122,7 +122,7 @@ def llvm_tools() -> Path:
 
 
 def python() -> Lines:
-    """The lines of each package and module that the tests and their processes run."""
+    """Runs the tests; returns the lines of each package that they and their processes run."""
     if find_spec("coverage") is None:
         raise AbsentError("coverage.py is needed: pip install coverage")
     data = {**os.environ, "COVERAGE_FILE": str(MADE / "python")}

@@ -164,7 +164,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
 
 
 def stale() -> Iterator[tuple[Path, bytes]]:
-    """Every outdated document with its new text, and the outdated figures."""
+    """Yields the path and the new content of each outdated document, and of its figures."""
     for name in DOCUMENTS:
         path = ROOT / name
         text = path.read_text(encoding="utf-8")

@@ -30,7 +30,7 @@ def _head(source: str) -> str:
 
 
 def _stated(head: str) -> Iterator[str]:
-    """The paragraphs that state differences, each with its list."""
+    """Yields the paragraphs that state differences, each with its list."""
     blocks = re.split(r"\n\n", head)
     for number, block in enumerate(blocks):
         place = re.search(r"(?:^|(?<=[.)\s]))Differences?\b", block)

@@ -10,7 +10,7 @@ from aqmlab.households.demand import WAYS, demand_of
 
 
 def section(what: str) -> str:
-    """The table called `what`, as Markdown."""
+    """The table `what` as Markdown, such as "lines" (see `_TABLES`)."""
     return _TABLES[what]()
 
 

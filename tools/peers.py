@@ -39,7 +39,7 @@ _Trials = Mapping[str, Sequence[int]]
 
 
 def run(name: str, seeds: int) -> dict[str, Any]:
-    """Results of the peer `name` on the whole grid, with at most `seeds` seeds of each cell."""
+    """Runs the peer `name` on the grid, with at most `seeds` seeds a cell; returns the results."""
     made = compare.run(grid.load().cells, Reference(), seeds=seeds, jobs=1, peer=name, say=print)
     theirs = made.comparisons[1]
     ran: dict[str, list[int]] = {}

@@ -88,7 +88,7 @@ def specs(spec: TrialSpec, asked: argparse.Namespace) -> Iterator[TrialSpec]:
 def measured(
     engine: str, spec: TrialSpec, asked: argparse.Namespace
 ) -> Iterator[tuple[tuple[str, str], float]]:
-    """The requested metrics of a run, by metric and item."""
+    """Runs a trial, and yields the values of the requested metrics by metric and item."""
     tables = apart.run(engine, spec, asked.keep)["tables"]
     values = trial_record.measure(spec, trial_record.record(spec, {"tables": tables})).values
     for metric in asked.metric:

@@ -84,7 +84,7 @@ def _of_pytest(output: str, _: float) -> float:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a step."""
+    """The result of a step: its exit status, its time, and the last line of its output."""
 
     step: Step
     status: int
@@ -199,7 +199,7 @@ def flips(records: Path) -> Table:
 
 
 def main() -> int:
-    """Runs the requested steps, or all."""
+    """Runs the requested steps, or all; prints their results, and returns 1 if a step failed."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--seconds", type=int, default=150, help="for each fuzzer")
     parser.add_argument("--out", type=Path, default=ROOT / "target" / "soak", help="logs")

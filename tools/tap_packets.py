@@ -11,7 +11,7 @@ from aqmlab.results.captures import EPOCH_S
 
 TCP, SACK = 6, 5
 HOME_NET, FIRST_HOST = 10, 2
-"""172.16.10.2 is the first application's end in the home."""
+"""The last two octets of 172.16.10.2, which is the first application's end in the home."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import cache
 
 from aqmlab.base.numerals import percent
@@ -22,11 +24,17 @@ def validation() -> Validation | None:
 
 
 def table(which: str = "") -> str:
-    """The differences from the kernel: metrics with a rule, or with "all" every metric."""
+    """The differences from the kernel.
+
+    `which` is empty for the metrics with a rule, "all" for every metric, or "short" for the cells
+    that do not meet the rule.
+    """
     made = validation()
     if made is None:
         return "The reference set has no trial yet.\n"
     comparison = made.comparisons[0]
+    if which == "short":
+        return _short(comparison)
     lines = [line for line in comparison.lines if which == "all" or line.rule is not None]
     head = (
         "| Metric | Cells | Error, median | 90th percentile | Kernel's own spread, median "
@@ -34,6 +42,41 @@ def table(which: str = "") -> str:
     )
     rows = (_row(line, _within_spread(comparison, line), made) for line in lines)
     return "".join([_basis(made), "\n", head, *rows])
+
+
+def _short(comparison: Comparison) -> str:
+    """The worst flow of each cell and metric that does not meet the rule."""
+    head = (
+        "| Cell | Metric | Flow | Kernel | Simulator | Error | Kernel's spread |\n|---|---|---|"
+        + "--:|" * 4
+        + "\n"
+    )
+    rows = (
+        f"| `{case.cell.name}` | `{case.metric.name}` | {case.item} | {_range(case.kernel, case)} "
+        f"| {_range(case.ours, case)} | {_percent(case.error)} | {_percent(case.spread)} |\n"
+        for case in sorted(comparison.worst, key=_place)
+    )
+    return "".join([head, *rows])
+
+
+def _place(case: Case) -> tuple[int, str]:
+    """The sort key of a case: the cell in the grid's order, then the metric."""
+    names = [cell.name for cell in grid.load().cells]
+    return names.index(case.cell.name), case.metric.name
+
+
+def _range(values: Sequence[float], case: Case) -> str:
+    """The smallest and the largest value over the seeds, with the unit."""
+    least, most = (f"{value:.3g}" for value in (min(values), max(values)))
+    shown = least if least == most else f"{least} to {most}"
+    return f"{shown} {case.metric.unit}"
+
+
+def _percent(share: float | None) -> str:
+    """A share in per cent; infinite if only one side has a value."""
+    if share is None:
+        return "not known"
+    return percent(share) if math.isfinite(share) else "∞"
 
 
 def _basis(made: Validation) -> str:

@@ -1,4 +1,4 @@
-//! Fuzzes `aqmlab spp`, which measures or refuses two captures of any bytes.
+//! Fuzzes `aqmlab spp`, which must measure or refuse two captures of any bytes.
 //!
 //! The first byte selects the options, and the next two bytes are the length of the first capture.
 //! The fuzzer also limits the time and the memory for one input.

@@ -1,4 +1,4 @@
-//! Fuzzes the reader of trials, which builds or refuses a trial from any JSON text.
+//! Fuzzes the reader of trials, which must build or refuse a trial from any text.
 //!
 //! No trial runs; the fuzzer limits the time and memory of a check.
 

@@ -273,7 +273,7 @@ def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campai
 
 
 def default_folder(campaign: Campaign) -> Path:
-    """The default folder of a campaign: its name and the first eight digits of its key."""
+    """The default folder below `results`: the campaign's name and the first 8 digits of its key."""
     return Path("results") / f"{campaign.about.name}-{campaign.key[:8]}"
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 
 def _searched(served: list[bool], whole: bool) -> Bisection:
-    """Runs a search over cases. The answer to a request for case `n` is `served[n]`."""
+    """Runs a bisection to its end. Tier `n` serves everyone if `served[n]` is true."""
     way = Bisection(len(served), whole)
     for _ in range(2 * len(served)):
         wanted = way.wanted()

@@ -44,7 +44,7 @@ def is_ours(path):
 
 
 def stream(table, **options):
-    """A table as an Arrow stream."""
+    """The bytes of a table as an Arrow stream, compressed with LZ4 by default."""
     options.setdefault("compression", "lz4")
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
@@ -53,13 +53,13 @@ def stream(table, **options):
 
 
 def with_table(path, data):
-    """A trial file with correct checksums and a table whose stream is `data`."""
+    """Writes a trial file with correct checksums and a table whose stream is `data`."""
     path.write_bytes(archived(HEAD, {"apps": data}))
     return path
 
 
 def with_member(path, data, kind=zipfile.ZIP_STORED):
-    """A trial file with one more member."""
+    """Writes a trial file with one more member."""
     path.write_bytes(encode(OUTCOME, "{}", OURS))
     with zipfile.ZipFile(path, "a", kind) as archive:
         archive.writestr("apps.arrow", data)

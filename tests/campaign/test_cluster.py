@@ -139,7 +139,7 @@ def test_without_dask_the_line_that_installs_it_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(RequestError, match="Dask is not installed") as caught:
         dask_executor.Cluster("tcp://127.0.0.1:8786")
-    assert caught.value.hint == "pip install 'aqmlab[dask]'"
+    assert caught.value.hint == "pip install distributed"
 
 
 def test_what_needs_this_machine_does_not_go_to_a_cluster(tmp_path):

@@ -25,7 +25,7 @@ from .test_campaign import half_waiting, start_in_another_process
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    """Chunks of four trials."""
+    """Sets the size of chunks to four trials."""
     monkeypatch.setattr(dataset, "CHUNK", 4)
 
 

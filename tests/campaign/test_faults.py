@@ -74,7 +74,7 @@ def refuse(campaigns, whole, at, code):
 
 @pytest.fixture
 def each(tmp_path, servers):
-    """Checks many calls, one at a time on each server, each in a separate folder."""
+    """A function that checks many calls, one at a time on each server, each in its own folder."""
     free = Queue()
     for server in servers:
         free.put(server)

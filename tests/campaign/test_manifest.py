@@ -21,7 +21,7 @@ OURS = TrialIdentity("home", "trial-0", "sim", spec_digest("{}"))
 
 @pytest.fixture
 def damaged(home_results, tmp_path):
-    """Copies a campaign, and sets the member of the manifest at some keys to `value`."""
+    """A function that copies a campaign, and sets a member of the copy's manifest to `value`."""
 
     def make(*keys, value):
         folder = tmp_path / "damaged"

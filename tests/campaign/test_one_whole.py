@@ -22,7 +22,7 @@ NAMES = [f"trial-{index}" for index in range(12)]
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    """Chunks of four trials."""
+    """Sets the size of chunks to four trials."""
     monkeypatch.setattr(dataset, "CHUNK", 4)
 
 

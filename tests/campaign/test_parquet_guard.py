@@ -34,7 +34,7 @@ def a_campaign():
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """A complete campaign."""
+    """The folder of a complete campaign, which tests copy."""
     home = tmp_path_factory.mktemp("guard")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(HERE))

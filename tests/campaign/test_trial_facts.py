@@ -16,7 +16,7 @@ PING = 'path.rate = "12/1 Mbit/s"\n'
 
 @pytest.fixture
 def ran(tmp_path):
-    """Runs a scenario whose path is given, and whose other keys are `text`."""
+    """A function that runs a scenario with a fixed path, and with `text` for its other keys."""
 
     def run(text, **changes):
         (tmp_path / "home.toml").write_text(PING + text, "utf-8")

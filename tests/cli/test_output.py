@@ -39,7 +39,7 @@ IN_CELLS = ["'=1+1", "'+cmd", "-5", "'@x", "a?[31mb", "?31m", "größe 中", "'-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A campaign with malicious labels."""
+    """The folder of a campaign with malicious labels."""
     place = tmp_path_factory.mktemp("output")
     (place / "a.toml").write_text(SCENARIO, encoding="utf-8")
     api.run(place / "a.toml", out=place / "out")

@@ -120,7 +120,7 @@ def test_the_data_of_the_package_are_there(bare: Machine) -> None:
 
 @pytest.fixture
 def bootable() -> None:
-    """Skips where no machine of the kernel engine can boot."""
+    """Skips the test if no machine of the kernel engine can boot."""
     problem = machines.missing()
     if problem is not None:
         pytest.skip(f"no machine can be booted: {problem}")

@@ -25,6 +25,8 @@ TRIALS = {
     "kua2017-fq-pie": ("kua2017-demo", {"path.qdisc": "fq_pie_freebsd"}),
     "boerlage2016-d6": ("boerlage2016-d6", {}),
     "household": ("household", {}),
+    # With a shorter interval, the twenty seconds contain both stages and both directions.
+    "rpm": ("rpm", {"apps.rpm.interval": "1 s"}),
     "rrul": ("rrul", {}),
     "shaper": ("shaper", {}),
     "web-under-load": ("web-under-load", {}),

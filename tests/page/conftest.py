@@ -119,7 +119,10 @@ def file_address(built: Path) -> str:
 
 @pytest.fixture
 def tabs(browser: Any) -> Iterator[Any]:
-    """Opens tabs. At the end, no tab may have messages, errors or requests to other hosts."""
+    """A function that opens tabs.
+
+    At the end, no tab may have messages, errors or requests to other hosts.
+    """
     opened: list[Tab] = []
     contexts: list[Any] = []
 

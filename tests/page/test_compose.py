@@ -29,14 +29,14 @@ SHORT = {
 
 
 def durations(most_ms: int) -> st.SearchStrategy[str]:
-    """Durations in the notation of users."""
+    """Durations up to `most_ms` in the notation of users."""
     whole = st.integers(0, most_ms).map(lambda ms: f"{ms} ms")
     seconds = st.integers(0, most_ms * 10).map(lambda tenths: f"{tenths / 10_000:.4f} s")
     return whole | seconds | st.integers(0, most_ms * 10**6).map(lambda ns: f"{ns}ns")
 
 
 def rates(most_mbit: int) -> st.SearchStrategy[str]:
-    """Rates of lines."""
+    """Rates of lines in Mbit/s up to `most_mbit`, or in kbit/s."""
     mbit = st.decimals("0.064", most_mbit, places=3).map(lambda rate: f"{rate:f} Mbit/s")
     return mbit | st.integers(64, 10**6).map(lambda kbit: f"{kbit} kbit/s")
 

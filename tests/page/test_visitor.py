@@ -24,9 +24,8 @@ def test_a_row_states_each_direction(tabs: Any, file_address: str) -> None:
     film = tab.text("#apps-list li:has-text('A film in HD')")
     assert re.search(r"^[\d.]+ Mbit/s, 95 %", film, re.MULTILINE)
     rows = tab.page.locator("#apps-list h3").all_inner_texts()
-    assert {"Messages with pictures, received · Ben", "Messages with pictures, sent · Ben"} <= set(
-        rows
-    )
+    both = {f"Messaging with pictures, {way} · Ben" for way in ("received", "sent")}
+    assert both <= set(rows)
 
 
 def test_a_chart_shows_the_rate_of_each_direction(tabs: Any, file_address: str) -> None:

@@ -7,7 +7,10 @@ from support.campaigns import fake_engine as fake_engine
 
 @pytest.fixture
 def ask(home_results, capsys):
-    """Queries the home's results; returns the status, the answer and the messages."""
+    """A function that queries the home's results.
+
+    The function returns the status, the answer and the messages.
+    """
 
     def ask(*arguments):
         status = status_of(["query", str(home_results.path), *arguments])

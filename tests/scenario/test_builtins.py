@@ -33,6 +33,7 @@ def real_catalogue(monkeypatch):
         ("kua2017", 4 * 4 * 12, ("rate", "qdisc", "rtt")),
         ("kua2017-demo", 4 * 3, ("qdisc",)),
         ("kua2017-linux", 4, ("qdisc",)),
+        ("rpm", 3, ("qdisc",)),
         ("rrul", 1, ()),
         ("shaper", 15, ("rate",)),
         ("two-hosts", 12, ("qdisc",)),
@@ -51,7 +52,7 @@ def test_built_in_scenarios_are_complete(name, trials, conditions):
 
 
 def test_the_table_above_names_them_all():
-    assert len(loading.builtin_names()) == 18
+    assert len(loading.builtin_names()) == 19
     assert set(loading.builtins()) == set(loading.builtin_names())
 
 

@@ -21,7 +21,7 @@ direction = "up"
 
 @pytest.fixture
 def refusal(tmp_path):
-    """Loads a text as home.toml and returns the message of its refusal."""
+    """A function that loads a text as home.toml and returns the message of its refusal."""
 
     def load(text, **changes):
         path = tmp_path / "home.toml"
@@ -434,7 +434,13 @@ def test_a_byte_order_mark_is_no_part_of_a_scenario(tmp_path):
 
 @pytest.mark.parametrize(
     ("said", "meant"),
-    [("gaming", "game"), ("zoom", "webrtc_call"), ("call", "voip"), ("music", "audio_stream")],
+    [
+        ("gaming", "game"),
+        ("zoom", "webrtc_call"),
+        ("call", "voip"),
+        ("music", "audio_stream"),
+        ("speedtest", "rpm"),
+    ],
 )
 def test_what_people_at_home_call_things_is_understood(said, meant) -> None:
     with pytest.raises(ScenarioError) as caught:

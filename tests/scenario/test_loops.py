@@ -20,7 +20,7 @@ kind = "bulk"
 
 @pytest.fixture
 def load(tmp_path):
-    """Plans HOME with some loops."""
+    """A function that plans HOME with some loops."""
     path = tmp_path / "home.toml"
 
     def loaded(loops, **changes):
@@ -32,7 +32,7 @@ def load(tmp_path):
 
 @pytest.fixture
 def refused(load):
-    """The message with which HOME with some loops is refused."""
+    """A function that returns the message with which HOME with some loops is refused."""
 
     def words(loops, **changes):
         with pytest.raises(ScenarioError) as caught:

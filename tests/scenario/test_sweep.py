@@ -28,7 +28,7 @@ path.rtt = ["20 ms", "40 ms", "60 ms"]
 
 @pytest.fixture
 def home(tmp_path):
-    """Loads HOME with the changes of a command line."""
+    """A function that loads HOME with the changes of a command line."""
     path = tmp_path / "home.toml"
     path.write_text(HOME)
     return lambda **changes: changes_of.load(path, **changes)

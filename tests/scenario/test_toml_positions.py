@@ -47,7 +47,7 @@ def test_every_key_has_its_line():
 
 
 def paths(value, above=()):
-    """Every path into a nested value."""
+    """Yields every path into a nested value."""
     members = value.items() if isinstance(value, dict) else ()
     members = enumerate(value) if isinstance(value, list) else members
     for key, member in members:

@@ -77,7 +77,7 @@ def test_an_ordering_compares_within_a_seed():
 
 
 def checks(*held):
-    """Checks of one kind: met, narrowly missed, reversed, or different by seed."""
+    """Checks of one kind, each with the result that a word of `held` names."""
     values = {"met": [2.0] * 5, "tied": [1.0] * 5, "opposite": [0.5] * 5, "split": [2, 2, 2, 0, 0]}
     return [
         more(f"{number}", seeds(*values[one]), seeds(*[1.0] * 5)) for number, one in enumerate(held)

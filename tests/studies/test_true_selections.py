@@ -12,7 +12,7 @@ HOME = 'path.rate = "4/1 Mbit/s"\napps.a = { kind = "bulk" }\n'
 
 @pytest.fixture
 def selected(tmp_path):
-    """Runs scenarios and selects all of their trials."""
+    """A function that runs scenarios and selects all of their trials."""
 
     def run(**scenarios):
         sources = []

@@ -1,8 +1,7 @@
 """Reads the packets of a trial from its captures without any code of the core.
 
 Only the form of `aqmlab pcap` is supported: little-endian classic pcap with nanoseconds and raw
-IPv4
-(draft-ietf-opsawg-pcap). The home is 172.16.10.0/24. On the internet (172.16.11.0/24), each
+IPv4 (draft-ietf-opsawg-pcap). The home is 172.16.10.0/24. On the internet (172.16.11.0/24), each
 application has its own host.
 """
 
@@ -31,7 +30,7 @@ EPOCH_NS = EPOCH_S * 10**9
 
 @dataclass(frozen=True)
 class Seen:
-    """A packet at a tap."""
+    """A packet at a tap, with the number of its application."""
 
     at_ns: int
     app: int
@@ -44,7 +43,7 @@ class Seen:
 
 
 def packets(path: Path) -> Iterator[Seen]:
-    """The packets of a capture, in their order."""
+    """Yields the packets of a capture, in the order of the file."""
     data = path.read_bytes()
     magic, major, _, _, _, _, link = struct.unpack_from("<IHHIIII", data)
     assert (magic, major, link) == (0xA1B2_3C4D, 2, 101), "not what `aqmlab pcap` writes"
@@ -70,7 +69,7 @@ def packets(path: Path) -> Iterator[Seen]:
 
 @dataclass
 class Captured:
-    """A run of a trial, and its captured packets by application and direction."""
+    """A run of a trial, its captured packets by application and direction, and their spp result."""
 
     run: Run
     sent: dict[tuple[str, str], list[Seen]]

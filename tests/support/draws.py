@@ -14,7 +14,11 @@ NEAR = 8
 WHEN_ZERO = {"duration": 1e8, "bytes": 2e4, "rate": 1e6, "count": 50, "number": 0.5}
 """The values around which a number is drawn if its default is zero or off."""
 
-MOST_COUNT = {"parallel": 8, "hosts": 8, "connections": 8, "objects": 100, "clients": 4}
+MOST_COUNT = {
+    **dict.fromkeys(("parallel", "hosts", "connections", "initial", "increment"), 8),
+    "objects": 100,
+    "clients": 4,
+}
 """The maximum of each count that multiplies packets or connections."""
 
 

@@ -103,7 +103,7 @@ class Campaigns:
         return shlex.join([sys.executable, "-m", "tests.support.small_campaign", str(folder)])
 
     def environment(self):
-        """The environment of that command."""
+        """The environment in which `command` runs."""
         return _environment() | self._own()
 
     def _own(self):

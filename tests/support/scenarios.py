@@ -24,18 +24,18 @@ Table = dict[str, Any]
 MOST_BITS = 80e6
 """The maximum number of bits that a link carries in a trial, which bounds the packets."""
 LEAST_MTU_OF_QUIC = 1228
-"""A datagram of 1200 bytes (RFC 9000, section 14) with the headers of IPv4 and UDP."""
+"""The size of a datagram of 1200 bytes (RFC 9000, section 14) with IPv4's and UDP's headers."""
 TCP_ONLY = frozenset(("bbr3", "dctcp", "prague"))
 """Congestion controls that QUIC does not have."""
 
 
 def table(number: int) -> Table:
-    """The scenario of this number."""
+    """The random scenario that `number` determines."""
     return Drawing(random.Random(number)).scenario()
 
 
 def toml(number: int) -> str:
-    """The same scenario as the text of a TOML file."""
+    """The scenario `table(number)` as the text of a TOML file."""
     return toml_writer.write(table(number))
 
 
@@ -53,7 +53,7 @@ def spec_json(tables: Table) -> str:
 
 
 class Drawing:
-    """A scenario under construction."""
+    """Draws the parts of one scenario with the random generator `rng`."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -67,7 +67,7 @@ class Drawing:
         self.mtu_bytes = rng.choice([1500, 1500, 1500, 1492, 1280, 9000, 576])
 
     def scenario(self) -> Table:
-        """The tables of the scenario."""
+        """Draws all tables of the scenario."""
         table = {
             "title": "random",
             "duration": f"{self.duration_ms} ms",
@@ -81,7 +81,7 @@ class Drawing:
         return table
 
     def keep_to_tcp(self, table: Table) -> None:
-        """Lets applications use TCP if their hosts have something that QUIC lacks."""
+        """Makes applications use TCP if QUIC lacks their congestion control or the MTU is small."""
         ends = [host["cc"]["kind"] for host in table["hosts"].values() if "cc" in host]
         for app in table["apps"].values():
             kinds = [app["tcp"]["cc"]["kind"]] if "tcp" in app else ends

@@ -39,12 +39,12 @@ class Run:
 
     @property
     def duration_s(self) -> float:
-        """The length of the trial."""
+        """The simulated time of the trial, in seconds."""
         return float(self.spec["duration_ns"]) / 1e9
 
     @property
     def interval_ns(self) -> tuple[int, int]:
-        """The interval of the statistics."""
+        """The begin and the end of the interval of the statistics, in ns."""
         measure = self.spec["measure"]
         to_ns = measure["to_ns"]
         return measure["from_ns"], self.spec["duration_ns"] if to_ns is None else to_ns

@@ -23,7 +23,7 @@ def judged(text, folder):
 
 
 def add(judge, spec, stated=None, *, condition=0, seed=1):
-    """Runs a trial and adds it to a judge."""
+    """Runs the trial `spec`, and adds its results to `judge` as `condition` and `seed`."""
     tables = _core.run(spec)["tables"]
     flows, apps = tables["flows"], tables["apps"]
     numbers = zip(*(map(float, flows[name]) for name in _core.flow_numbers()), strict=True)

@@ -123,7 +123,12 @@ def test_the_report_stands_alone_and_shows_the_worst(slower: compare.Validation)
 
 def test_json_has_no_numbers_that_json_has_not(slower: compare.Validation) -> None:
     text = json.dumps(slower.to_json(), allow_nan=False)
-    assert json.loads(text)["accepted"] is False
+    told = json.loads(text)
+    assert told["accepted"] is False
+    short = {(one.cell.name, one.metric.name) for one in slower.comparisons[0].worst}
+    cases = told["engines"]["sim"]["cases"]
+    assert {(one["cell"], one["metric"]) for one in cases if one["meets"] is False} == short
+    assert {one["metric"] for one in cases if one["meets"] is not None} == set(compare.RULES)
 
 
 def _light_cells(share: int) -> dict[str, grid.Cell]:

@@ -153,7 +153,7 @@ sys.exit(0 if "run 1 4000000000" in trial else "which trial?")
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
-    """Replaces ns-3 by a program that writes the given packets."""
+    """A function that replaces ns-3 by a program that writes the given packets."""
 
     def stands(packets: Any) -> None:
         path = tmp_path / "fake"

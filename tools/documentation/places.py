@@ -28,7 +28,7 @@ _COMMENT = re.compile(r"^<!--.*?-->\n", re.M | re.S)
 
 
 def place_of(path: str) -> str:
-    """The path in the site of the repository's file at `path`."""
+    """The path that the repository's file at `path` has in the site."""
     if path in _OWN:
         return _OWN[path]
     inside = path.removeprefix("docs/")

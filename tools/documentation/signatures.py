@@ -30,7 +30,7 @@ def model_signature(
 
 
 def _default(field: Any) -> str:
-    """The default value of a member, if it has one."""
+    """The default value of a member after an equals sign; empty without a default."""
     if field.is_required():
         return ""
     value = field.get_default(call_default_factory=True)

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 
 use crate::device::{Bottleneck, Framing, Setting};
 
-/// Returns whether a direction has CAKE.
+/// Returns whether the discipline of a direction is CAKE.
 pub(crate) fn is_cake(shaper: &Bottleneck) -> bool {
     shaper.qdisc == "cake"
 }
 
-/// Returns CAKE with its rate and its parameters, in the words of `tc`.
+/// Returns CAKE with its rate, its parameters and the framing, in the words of `tc`.
 pub(crate) fn spelled(shaper: &Bottleneck, framing: Framing) -> String {
     let mut words = vec![format!("cake bandwidth {}kbit", shaper.kbit())];
     words.extend(options(&shaper.params, &[]));
@@ -46,8 +46,9 @@ fn options(params: &BTreeMap<String, Setting>, without: &[&str]) -> Vec<String> 
     params.iter().filter_map(word).collect()
 }
 
-/// Returns the script of sqm-scripts that sets up these parameters of CAKE in both directions, and
-/// the options that the script needs. Returns `None` if no script can do this.
+/// Returns the script of sqm-scripts that sets up CAKE with the parameters of both directions, and
+/// the names and values of the options that the script needs. Returns `None` if no script has the
+/// tins of both directions.
 pub(crate) fn script(
     up: Option<&Bottleneck>,
     down: Option<&Bottleneck>,

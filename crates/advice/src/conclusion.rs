@@ -12,11 +12,11 @@ use crate::facts::{
 
 /// The maximum number of applications that a sentence names.
 const MOST_NAMED: usize = 4;
-/// The maximum number of sentences about applications that are not served, about gains, and about
+/// The maximum number of sentences on each subject: applications that are not served, gains and
 /// costs.
 const MOST_SENTENCES: usize = 3;
 
-/// Returns the conclusion from some runs. A gateway of which no case was run has no sufficient
+/// Returns the conclusion from the runs in `known`. A gateway without a case has no sufficient
 /// tier.
 pub(crate) fn of(known: &Evidence) -> Conclusion {
     let gateways: Vec<_> = known.gateways.iter().map(|one| result(known, one)).collect();
@@ -44,8 +44,8 @@ pub(crate) fn of(known: &Evidence) -> Conclusion {
     }
 }
 
-/// Returns applications in plain words, each once. If there are more than [`MOST_NAMED`], the last
-/// text is the number of the other applications.
+/// Returns the descriptions of applications, each once. If there are more than [`MOST_NAMED`], the
+/// last text is the number of applications that are not named.
 pub(crate) fn named<'a>(known: &Evidence, apps: impl Iterator<Item = &'a Report>) -> Vec<String> {
     let mut names = Vec::new();
     for name in apps.map(|verdict| known.words(&verdict.app)) {
@@ -86,8 +86,8 @@ fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
     }
 }
 
-/// Returns the second of two cases as a setback, if it serves applications worse than the first
-/// case.
+/// Returns the faster of two cases as a setback, if more applications are bad in it than in the
+/// slower case. It is also a setback if equally many are bad and more are not good.
 fn setback(known: &Evidence, pair: &[Case]) -> Option<Setback> {
     let [slower, faster] = pair else { return None };
     let rank = |case: &Case| (case.service().bad, case.service().not_good());
@@ -109,9 +109,9 @@ fn counted(case: &Case) -> TierCount {
 
 /// Returns the position of the gateway that serves everyone at the slowest tier, and this tier. If
 /// gateways have the same tier, the gateway that serves everyone in the most seeds comes first.
-/// Further ties are decided by the fewest verdicts that are not good, and then by whether a
-/// household can set up the gateway. Returns `None` if today's gateway comes first, or if no
-/// gateway serves everyone.
+/// Further ties are decided by the fewest applications that are not good, then by whether a
+/// household can set up the gateway, and then by the order of the list. Returns `None` if today's
+/// gateway comes first, or if no gateway serves everyone.
 fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)> {
     let rank = |at: usize| {
         let served = results[at].served.as_ref()?;
@@ -126,9 +126,10 @@ fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)
     (at != 0).then(|| (at, served.clone()))
 }
 
-/// Returns the name of the gateway, other than today's, that comes closest to serving everyone at a
-/// tier. A gateway without measurements at this tier comes last, and ties keep the order of the
-/// list. Returns `None` if today's gateway is the only one.
+/// Returns the name of the gateway, other than today's, with the fewest bad applications at a tier.
+/// Ties are decided by the fewest applications that are not good, and then by the order of the
+/// list. A gateway without measurements at this tier comes last. Returns `None` if today's gateway
+/// is the only one.
 pub(crate) fn closest<'a>(known: &'a Evidence, tier: &str) -> Option<&'a String> {
     let rank = |gateway: &&Candidate| {
         let service = gateway.at(tier).map(Case::service);
@@ -138,10 +139,10 @@ pub(crate) fn closest<'a>(known: &'a Evidence, tier: &str) -> Option<&'a String>
     known.gateways.iter().skip(1).min_by_key(rank).map(|gateway| &gateway.name)
 }
 
-/// Returns tiers for the applications that are bad in the case `failed` and miss only the need for
-/// short round trips there. From such a tier on, the median of an application's round-trip times is
-/// within the limit. Only tiers slower than the slowest sufficient tier count, or all tiers if none
-/// suffices.
+/// Returns the tiers that would suffice by the median of the round-trip times for the applications
+/// that are bad in the case `failed` and miss only the need for short round trips there. From such
+/// a tier on, the median of an application's round-trip times is within the limit. Only tiers
+/// slower than the case with the index `served` count, or all tiers if it is `None`.
 fn by_median(
     known: &Evidence,
     cases: &[Case],
@@ -168,7 +169,8 @@ fn by_median(
 }
 
 /// Returns the index of the slowest case such that the median round-trip times of this case and of
-/// all faster cases are within the limit. Returns `None` if the fastest case exceeds the limit.
+/// all faster cases are within the limit. Returns `None` if the fastest case exceeds the limit or
+/// has no median.
 fn first_by_median(cases: &[Case], app: &str, limit_ms: f64) -> Option<usize> {
     let is_short = |case: &Case| {
         let median_ms = case.verdict(app).and_then(|verdict| verdict.medians.rtt_p50_ms);

@@ -20,7 +20,7 @@ pub struct Gateway {
     pub down: Option<Bottleneck>,
 }
 
-/// The bytes that a line charges for a packet.
+/// The bytes that a line charges for a packet beyond its IP bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Framing {
@@ -35,12 +35,13 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// Returns the overhead that `tc stab` adds to the length that Linux knows.
+    /// Returns the bytes that `tc stab` must add to the length that Linux counts. They can be
+    /// negative.
     pub(crate) fn beyond_counted(self) -> i64 {
         i64::from(self.bytes) - i64::from(self.counted)
     }
 
-    /// Returns the bytes of the line that an IP packet of `ip_len` bytes occupies.
+    /// Returns the bytes that the line charges for an IP packet of `ip_len` bytes.
     pub(crate) fn on_line(self, ip_len: u32) -> u64 {
         let Self { bytes, minimum, atm, counted: _ } = self;
         Overhead { bytes, minimum, atm, counted: 0 }.on_link(ip_len).0
@@ -60,7 +61,7 @@ pub struct Bottleneck {
     pub params: BTreeMap<String, Setting>,
 }
 
-/// The value of a parameter.
+/// The value of a discipline's parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Setting {
@@ -84,20 +85,20 @@ impl Setting {
 }
 
 impl Bottleneck {
-    /// Returns the rate in whole kbit/s. It is rounded down, so that the shaper stays below the
-    /// line's rate, and is at least 1.
+    /// Returns the rate in whole kbit/s, at least 1. The rate is rounded down, so that the shaper
+    /// stays below the line's rate.
     pub(crate) fn kbit(&self) -> u64 {
         (self.bps / 1000).max(1)
     }
 
-    /// Returns the rate of IP bytes, without framing, in whole kbit/s. At this rate, as many
-    /// full-sized packets pass per second as at the shaper's rate.
+    /// Returns the rate of IP bytes, without framing, in whole kbit/s, at least 1. At this rate, as
+    /// many full-sized packets pass per second as at the shaper's rate.
     pub(crate) fn ip_kbit(&self, framing: Framing) -> u64 {
         const FULL: u32 = 1500;
         (self.bps * u64::from(FULL) / framing.on_line(FULL) / 1000).max(1)
     }
 
-    /// Returns the discipline with its parameters.
+    /// Returns the discipline with its parameters, in the words of `tc`.
     pub(crate) fn spelled(&self) -> String {
         let params = self.params.iter().map(|(name, value)| format!(" {}", value.words(name)));
         format!("{}{}", self.qdisc, params.collect::<String>())

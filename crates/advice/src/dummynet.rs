@@ -8,11 +8,11 @@
 //! 14.
 //!
 //! By default, a packet that leaves dummynet skips the remaining rules of ipfw (`one_pass`). The
-//! shaper's rules precede the home's own rules, so by default they would accept every packet of the
-//! line. The commands therefore clear `one_pass`, and packets continue at the next rule. The setting
-//! also applies to the home's own `pipe`, `queue` and `nat` rules. pf has a separate hook and sees
-//! the packets with either setting. Source: FreeBSD 14 `sys/netpfil/ipfw/ip_fw_pfil.c`,
-//! `ipfw_check_packet`.
+//! shaper's rules come before the home's own rules. By default they would therefore accept every
+//! packet of the line. The commands clear `one_pass`, so that packets continue at the next rule.
+//! The setting also applies to the home's own `pipe`, `queue` and `nat` rules. pf has a separate
+//! hook and sees the packets with either setting. Source: FreeBSD 14
+//! `sys/netpfil/ipfw/ip_fw_pfil.c`, `ipfw_check_packet`.
 
 use crate::device::{Bottleneck, Gateway, Setting};
 
@@ -20,8 +20,9 @@ use crate::device::{Bottleneck, Gateway, Setting};
 /// after it is loaded.
 const LOADED: &str = "kenv net.inet.ip.fw.default_to_accept=1\nkldload -n ipfw dummynet\n";
 
-/// The commands that remove an earlier shaper. The shaper's rules are in a separate set, because
-/// `ipfw add` would add a second copy of a rule instead of replacing the rule.
+/// The commands that remove an earlier shaper and clear `one_pass`. The shaper's rules are in a
+/// separate set, because `ipfw add` would add a second copy of a rule instead of replacing the
+/// rule.
 const REMOVED: &str = "\
 # Nothing here outlives a restart. These four lines remove an earlier shaper
 ipfw -q delete set 17 2>/dev/null
@@ -32,7 +33,7 @@ dnctl pipe delete 1 2 2>/dev/null
 sysctl net.inet.ip.fw.one_pass=0
 ";
 
-/// The number of packets that `codel` and `pie` of Linux hold by default.
+/// The default limit in packets of Linux's `codel` and `pie`.
 const LIMIT: &str = "1000";
 
 /// The parameters that dummynet's four disciplines share with Linux's disciplines.
@@ -107,7 +108,7 @@ fn limit(shaper: &Bottleneck) -> &str {
     }
 }
 
-/// Returns the discipline with its parameters in the words of dnctl.
+/// Returns the discipline with its parameters, in the words of dnctl.
 fn words(shaper: &Bottleneck) -> String {
     let kind = shaper.qdisc.as_str();
     let is_fair = kind.starts_with("fq_");

@@ -9,14 +9,14 @@ use crate::words;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
-    /// The tiers from slow to fast.
+    /// The names of the tiers, from slow to fast.
     pub tiers: Vec<String>,
-    /// The tier of the household, if it has one.
+    /// The present tier of the household, if it has one.
     pub today_tier: Option<String>,
     /// Descriptions of the applications for people. An application without a description is called
     /// by its name.
     pub apps: Vec<App>,
-    /// The gateways, today's gateway first.
+    /// The gateways with their cases, today's gateway first.
     pub gateways: Vec<Candidate>,
 }
 
@@ -28,7 +28,7 @@ pub struct App {
     pub name: String,
     /// The person who uses the application; empty for a device that belongs to nobody.
     pub who: String,
-    /// The activity, with its article.
+    /// The activity with its article, such as "a video meeting".
     pub title: String,
 }
 
@@ -50,14 +50,14 @@ pub struct Candidate {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// The tier.
+    /// The name of the tier.
     pub tier: String,
     /// The verdict on each application.
     pub verdicts: Vec<Report>,
 }
 
 impl Evidence {
-    /// Returns the position of a tier. An unknown tier comes last.
+    /// Returns the position of a tier from slow to fast. An unknown tier comes last.
     pub(crate) fn order(&self, tier: &str) -> usize {
         self.tiers.iter().position(|known| known == tier).unwrap_or(self.tiers.len())
     }
@@ -83,12 +83,12 @@ impl Candidate {
 }
 
 impl Case {
-    /// Returns the verdicts on the applications that are not served.
+    /// Returns the verdicts on the applications that are bad.
     pub(crate) fn bad(&self) -> impl Iterator<Item = &Report> {
         self.verdicts.iter().filter(|verdict| verdict.word == Word::Bad)
     }
 
-    /// Returns the applications by their verdicts.
+    /// Returns the numbers of applications with each verdict.
     pub(crate) fn service(&self) -> Service {
         Service::of(self.verdicts.iter().map(|verdict| verdict.word))
     }
@@ -109,7 +109,8 @@ impl Case {
         words.iter().map(|(seed, _)| *seed).collect()
     }
 
-    /// Returns the number of seeds, among the first `most`, in which all applications are served.
+    /// Returns the number of seeds, among the first `most`, in which applications were judged and
+    /// none of them is bad.
     pub(crate) fn seeds_served(&self, most: usize) -> usize {
         let serves = |seed: &u64| {
             let words = self.verdicts.iter().flat_map(|verdict| &verdict.words_by_seed);
@@ -130,7 +131,7 @@ pub(crate) fn got_worse(now: &Report, then: &Report) -> bool {
     is_worse_than(then, now) || missed.any(is_farther)
 }
 
-/// Returns whether both verdicts were measured and the first is worse.
+/// Returns whether both applications were judged and the verdict `one` is worse than `other`.
 pub(crate) fn is_worse_than(one: &Report, other: &Report) -> bool {
     one.word.is_worse_than(other.word)
 }
@@ -140,8 +141,8 @@ pub(crate) fn is_transfer(verdict: &Report) -> bool {
     aqmlab_verdict::is_transfer(&verdict.kind)
 }
 
-/// Returns the tolerable limit in ms of the round trips of an application, if it misses only the
-/// need for short round trips.
+/// Returns the limit of an application's tolerable round-trip times in milliseconds, if the
+/// application misses only the need for short round trips.
 pub(crate) fn round_trip_limit(verdict: &Report) -> Option<f64> {
     let mut missed = verdict.findings.iter().filter(|finding| finding.word == Word::Bad);
     let first = missed.next().filter(|finding| finding.measure == MeasureName::RoundTrip)?;

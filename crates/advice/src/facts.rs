@@ -4,21 +4,21 @@ use aqmlab_verdict::Word;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The facts that the sentences state.
+/// The sufficient tiers, the better gateway, its gains and its costs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Conclusion {
     /// The number of seeds of the case with the fewest seeds.
     pub seeds: usize,
     /// The fastest tested tier.
     pub fastest: String,
-    /// The gateways: today's gateway first, then the other gateways, each with its slowest
-    /// sufficient tier.
+    /// The gateways with their sufficient tiers, today's gateway first.
     pub gateways: Vec<GatewayResult>,
     /// The tier at which gateways are compared. It is today's tier, if the household has a tier.
     /// Otherwise it is the slowest sufficient tier of the better gateway. Without a better gateway,
     /// it is the fastest tier.
     pub compared_at: String,
-    /// The applications that are not served by today's gateway at the tier `compared_at`.
+    /// The first applications that today's gateway does not serve at the tier `compared_at`. Each
+    /// has a sentence, so their number is limited.
     pub spoiled: Vec<Spoiled>,
     /// The recommended gateway, if one is better than today's.
     pub better: Option<Better>,
@@ -33,7 +33,7 @@ pub struct Conclusion {
 /// The gateway that serves everyone at the slowest tier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Better {
-    /// The gateway's name.
+    /// The gateway's name, as in [`GatewayResult::name`].
     pub name: String,
     /// The tier for which the gateway is set up. It is the tier `compared_at` if the gateway serves
     /// everyone there, and otherwise the gateway's slowest sufficient tier.
@@ -51,30 +51,31 @@ pub struct GatewayResult {
     pub served: Option<String>,
     /// The slowest tested tier at which applications were judged and all of them are good.
     pub well: Option<String>,
-    /// The next slower tested tier than `served`; it does not suffice.
+    /// The next slower tested tier than `served`, which does not suffice. `None` if no slower tier
+    /// was tested, or if no tier suffices.
     pub failed: Option<String>,
-    /// The applications that are bad at the tier `failed`. If no tier suffices, these are the
-    /// applications that are bad at the fastest tier.
+    /// The applications that are bad at the tier `failed`, in plain words. If no tier suffices,
+    /// these are the applications that are bad at the fastest tier.
     pub failing: Vec<String>,
     /// Applications that a slower tier would serve if only the median of their round-trip times
     /// counted.
     pub by_median: Vec<ByMedian>,
-    /// The number of seeds in which everyone is served at the slowest sufficient tier.
+    /// The number of seeds in which everyone is served at the tier `served`.
     pub seeds_served: usize,
     /// The tested tiers that are faster than `served` and, against expectation, do not serve
     /// everyone.
     pub exceptions: Vec<String>,
     /// The tiers at which more applications are bad than at the next slower tier, or equally many
-    /// are bad and fewer are good.
+    /// are bad and more are not good.
     pub setbacks: Vec<Setback>,
-    /// The number of applications that are served at each tested tier.
+    /// The numbers of applications with each verdict, at each tested tier.
     pub tiers: Vec<TierCount>,
 }
 
-/// The number of applications that are served at a tier.
+/// The numbers of applications with each verdict at a tier.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TierCount {
-    /// The tier.
+    /// The name of the tier.
     pub tier: String,
     /// The number of applications that can be judged.
     pub judged: usize,
@@ -95,10 +96,10 @@ pub struct ByMedian {
     pub tier: String,
 }
 
-/// A tier that serves applications worse than the next slower tier.
+/// A tier at which applications have worse verdicts than at the next slower tier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Setback {
-    /// The tier.
+    /// The name of the tier.
     pub tier: String,
     /// The next slower tested tier.
     pub slower: String,
@@ -113,7 +114,7 @@ pub struct Spoiled {
     pub app: String,
     /// The effect that a person notices, as a clause; empty if none is known.
     pub felt: String,
-    /// The measured number and the limit that it misses.
+    /// The measured numbers, each with the limit that it misses.
     pub because: String,
 }
 
@@ -122,9 +123,9 @@ pub struct Spoiled {
 pub struct Gain {
     /// The application in plain words.
     pub app: String,
-    /// The 95th percentile of the round-trip times under today's gateway.
+    /// The 95th percentile of the round-trip times under today's gateway, in milliseconds.
     pub today_ms: f64,
-    /// The 95th percentile of the round-trip times under the better gateway.
+    /// The 95th percentile of the round-trip times under the better gateway, in milliseconds.
     pub better_ms: f64,
 }
 
@@ -133,8 +134,8 @@ pub struct Gain {
 pub struct Cost {
     /// The application in plain words.
     pub app: String,
-    /// The transfer's rate under today's gateway.
+    /// The transfer's rate under today's gateway, in Mbit/s.
     pub today_mbit: f64,
-    /// The transfer's rate under the better gateway.
+    /// The transfer's rate under the better gateway, in Mbit/s.
     pub better_mbit: f64,
 }

@@ -14,27 +14,27 @@ use crate::words::listed;
 pub enum Cause {
     /// Today's gateway at this tier is enough.
     Fine,
-    /// The gateway.
+    /// Today's gateway: another gateway is enough at this tier.
     Gateway,
-    /// The tier.
+    /// The tier: with the other gateway, no fewer applications are bad.
     Tier,
-    /// The gateway and the tier.
+    /// Both: with the other gateway, fewer applications are bad, but not none.
     Both,
-    /// Unknown, because nothing can be compared.
+    /// Unknown, because nothing was measured with one of the gateways.
     Open,
 }
 
 /// The answer in one sentence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Headline {
-    /// The cause.
+    /// The cause that the sentence states.
     pub kind: Cause,
-    /// The sentence.
+    /// The answer, with its full stop.
     pub text: String,
 }
 
-/// Returns the answer at a tier, from today's gateway and the gateway `other`. Returns `None`
-/// unless both gateways were run at this tier.
+/// Returns the answer at a tier, from the cases of today's gateway and the gateway `other`. Returns
+/// `None` unless both gateways were run at this tier.
 pub(crate) fn of(known: &Evidence, tier: &str, other: &str) -> Option<Headline> {
     let now = known.gateways.first()?;
     let then = known.gateways.iter().find(|gateway| gateway.name == other)?;
@@ -70,8 +70,8 @@ pub(crate) fn of(known: &Evidence, tier: &str, other: &str) -> Option<Headline> 
 }
 
 /// Returns a text that names the applications that are bad only with today's router, and the
-/// applications that are bad with the better router. An application that gets worse is named as
-/// worse than today.
+/// applications that are bad with the better router. Of the latter, the applications that get worse
+/// than today are named separately.
 fn both(known: &Evidence, today: &Case, better: &Case) -> String {
     let helped = today
         .bad()

@@ -1,4 +1,9 @@
-//! Advice on a gateway as text: the gateway's settings to paste, and the conclusion in sentences.
+//! Advice on a gateway as text: the commands that set up the gateway, and the conclusion in
+//! sentences.
+//!
+//! A tier is a speed that a provider offers. A case is a household at one tier with one gateway. A
+//! case serves an application if the application's verdict is good or tolerable. A tier suffices if
+//! it serves all applications that can be judged.
 //!
 //! Every function is pure: its inputs are verdicts, numbers and names, and its output is text. The
 //! command line and the page call the same functions, so both show the same text. [`settings`] and
@@ -77,16 +82,16 @@ pub fn settings(gateway: &str) -> Result<String, String> {
 /// The advice: the facts, and the texts that state them.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Advice {
-    /// The facts.
+    /// The facts from the runs.
     pub conclusion: Conclusion,
-    /// The answer in one sentence; `None` until the gateways that it compares were both run at
+    /// The answer in one sentence; `None` unless both compared gateways were run at
     /// [`Conclusion::compared_at`].
     pub headline: Option<Headline>,
     /// The facts as sentences.
     pub sentences: Vec<Sentence>,
 }
 
-/// Returns the advice that follows from some runs.
+/// Returns the advice that follows from the runs in `evidence`.
 ///
 /// The headline compares today's gateway with the better gateway. If no gateway is better, it
 /// compares today's gateway with another gateway: the gateway with the fewest bad applications at

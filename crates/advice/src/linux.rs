@@ -1,9 +1,9 @@
 //! `tc` and `ip` commands of a Linux gateway.
 //!
 //! HTB shapes below the line's rate, and its only class holds the discipline. `stab` makes HTB
-//! charge what the line charges. CAKE shapes and charges the framing itself, without HTB and `stab`.
-//! Arriving packets pass an IFB, because a discipline only handles departures. Source: tc-htb(8),
-//! tc-stab(8), tc-mirred(8); sqm-scripts takes the same steps.
+//! charge what the line charges. CAKE shapes and charges the framing itself, without HTB and
+//! `stab`. Arriving packets pass an IFB, because a discipline queues only departing packets.
+//! Source: tc-htb(8), tc-stab(8), tc-mirred(8); sqm-scripts takes the same steps.
 
 use aqmlab_core::Overhead;
 
@@ -68,8 +68,8 @@ fn shaped(device: &str, shaper: &Bottleneck, framing: Framing) -> Vec<String> {
 
 /// Returns the number of bytes that HTB may send at once: the bytes that take 1 ms, and at least a
 /// full packet on ATM. With tc's default of 1600 bytes, HTB on a fast line would need a timer for
-/// each packet. sqm-scripts computes these values too (functions.sh, `get_burst`). The simulated
-/// HTB has tc's default, because its timer is never late.
+/// each packet. sqm-scripts computes the same values (functions.sh, `get_burst`). The simulated HTB
+/// has tc's default, because its timer is never late.
 fn burst(kbit: u64) -> u64 {
     let on_atm = Overhead { bytes: 48, atm: true, ..Overhead::default() };
     (kbit / 8).max(on_atm.on_link(1500).0)

@@ -1,15 +1,15 @@
 //! `uci` commands of OpenWrt with the package `sqm-scripts`.
 //!
-//! The script `simplest.qos` is one HTB class with one discipline. CAKE has separate scripts. A rate
-//! of 0 leaves a direction unshaped. For disciplines other than CAKE, sqm-scripts passes `overhead`
-//! to `tc stab` unchanged (functions.sh, `get_stab_string`). The value of `overhead` is therefore
-//! the overhead beyond the bytes that Linux counts.
+//! The script `simplest.qos` sets up one HTB class with one discipline. CAKE has separate scripts.
+//! A rate of 0 leaves a direction unshaped. For disciplines other than CAKE, sqm-scripts passes
+//! `overhead` to `tc stab` unchanged (functions.sh, `get_stab_string`). The value of `overhead` is
+//! therefore the overhead beyond the bytes that Linux counts.
 //!
 //! sqm-scripts has its own defaults (`get_limit`, `get_target`, `get_ecn`). They are a limit of
 //! 1001 packets, a target that depends on the line's rate, and ECN for every discipline. For
 //! `fq_pie` it writes `target us`, which tc refuses. The commands therefore state limit, target and
-//! ECN in each direction. With the target `default` the script writes no target, and all other
-//! parameters follow in `eqdisc_opts` and `iqdisc_opts`.
+//! ECN in each direction. With the target `default`, the script writes no target. All parameters
+//! except the limit and ECN are in `eqdisc_opts` and `iqdisc_opts`.
 
 use crate::cake;
 use crate::device::{Bottleneck, Gateway, Setting};
@@ -61,7 +61,8 @@ pub(crate) fn commands(gateway: &Gateway) -> String {
     written(&format!("sqm-scripts {package}"), &options)
 }
 
-/// Returns the commands for CAKE in both directions. The scripts for CAKE use no HTB.
+/// Returns the commands for CAKE in both directions, or a comment if no script has the tins. The
+/// scripts for CAKE use no HTB.
 fn of_cake(gateway: &Gateway) -> String {
     let Some((script, own)) = cake::script(gateway.up.as_ref(), gateway.down.as_ref()) else {
         return "# sqm-scripts has no script with these tins of CAKE\n".to_owned();
@@ -107,7 +108,8 @@ fn shared(gateway: &Gateway, kind: &str, script: &str, overhead: i64) -> Vec<(St
     options.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
-/// Returns the options of one direction, whose names begin with `letter` or with `way`.
+/// Returns the options of one direction, whose names begin with `letter` or with `way`. `limit` and
+/// `marks` are Linux's defaults for the limit and for ECN.
 fn of_direction(
     shaper: &Bottleneck,
     way: &str,

@@ -12,13 +12,13 @@ use crate::words::{capital, listed, rate, time};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum About {
-    /// The slowest sufficient speed, or the router.
+    /// The slowest sufficient tier of a gateway, or the absence of a better gateway.
     Tier,
-    /// An application that is not served.
+    /// An application that today's gateway does not serve.
     Spoils,
-    /// Shorter round trips.
+    /// The shorter round trips of an application under the better gateway.
     Gain,
-    /// The rate of a transfer.
+    /// The rate of a transfer under the better gateway.
     Cost,
     /// A number for a reader who wants to check.
     Detail,
@@ -27,9 +27,9 @@ pub enum About {
 /// A sentence, with its subject.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sentence {
-    /// The subject.
+    /// The subject of the sentence.
     pub about: About,
-    /// The sentence.
+    /// The text, with its full stop.
     pub text: String,
 }
 
@@ -163,8 +163,8 @@ fn gain(one: &Gain, better: &str) -> String {
     )
 }
 
-/// Returns a sentence with the time that a gigabyte takes under each gateway, because people know
-/// their transfers by size.
+/// Returns a sentence on a transfer's rate. If the rate changes, the sentence also states the time
+/// that a gigabyte takes under each gateway, because people know their transfers by size.
 fn cost(one: &Cost, better: &str) -> String {
     const GIGABYTE_MBIT: f64 = 8000.0;
     let rates = format!("{} instead of {}", rate(one.better_mbit), rate(one.today_mbit));

@@ -2,7 +2,7 @@
 
 use aqmlab_verdict::wording::quantity;
 
-/// Joins names into a list in a sentence.
+/// Joins names into a list for a sentence, such as "a, b and c".
 pub(crate) fn listed(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -28,7 +28,7 @@ pub(crate) fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Formats a time with a suitable unit.
+/// Formats a time in seconds with a unit from ms to h.
 pub(crate) fn time(seconds: f64) -> String {
     if seconds < 120.0 {
         quantity(1e3 * seconds, "ms")
@@ -39,7 +39,7 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
-/// Formats a rate in Mbit/s.
+/// Formats a rate in Mbit/s; in kbit/s if it is below 0.1 Mbit/s.
 pub(crate) fn rate(mbit: f64) -> String {
     if mbit < 0.1 { quantity(1e3 * mbit, "kbit/s") } else { quantity(mbit, "Mbit/s") }
 }

@@ -9,7 +9,8 @@ use crate::sys;
 use crate::world::World;
 
 impl World<'_> {
-    /// Changes an end with `act`, then sends as many bytes as the end can send.
+    /// Changes an end with `act`. Then sends as many bytes as the end can send, and removes the
+    /// sockets of a connection that is over.
     fn with_end<T>(&mut self, index: u32, at: Side, act: impl FnOnce(&mut End) -> T) -> T {
         let end = &mut self.conns[index as usize].ends[at.index()];
         let result = act(end);

@@ -8,7 +8,8 @@ use crate::links::used;
 use crate::mode::Mode;
 use crate::{qdisc, tcp_settings, testbed};
 
-/// The maximum number of applications. The number of a host is one byte of its address.
+/// The maximum number of applications. One byte of an address holds the number of its application
+/// or host.
 const MOST_APPS: usize = 250;
 
 /// Refuses a trial that the kernel cannot run.

@@ -14,16 +14,16 @@ use crate::sys;
 const RESULT_PORT: u16 = 0xe9;
 /// The I/O port of the captures, which are written one after another.
 const CAPTURES_PORT: u16 = 0xeb;
-/// The I/O port that receives a byte for each second of virtual time.
+/// The I/O port that receives a byte for each second of a trial, or for each trace.
 const PROGRESS_PORT: u16 = 0xea;
 /// The I/O port that stops the virtual machine (`-device isa-debug-exit`).
 const EXIT_PORT: u16 = 0xf4;
 
 /// The file that lists the modules to load, one path per line, with parameters after a space.
 const MODULES: &str = "/aqmlab/modules";
-/// The kernel module for interfaces to a discipline in user space.
+/// The kernel module of TUN devices, which a discipline in user space needs.
 const TUN: &str = "/modules/tun.ko";
-/// The file with the trial.
+/// The file with the job: a trial, traces or commands.
 pub(crate) const SPEC: &str = "/aqmlab/spec.json";
 
 /// Sets up file systems, I/O ports and modules.
@@ -38,13 +38,13 @@ pub(crate) fn set_up() -> Result<(), String> {
     load_listed(MODULES)
 }
 
-/// Loads the kernel module for a discipline in user space. Other trials do not load it, because it
-/// changes the kernel's memory.
+/// Loads the kernel module [`TUN`], if the file exists. Only trials with a discipline in user space
+/// load it, because it changes the kernel's memory.
 pub(crate) fn allow_tun() -> Result<(), String> {
     if fs::exists(TUN).unwrap_or(false) { load(TUN) } else { Ok(()) }
 }
 
-/// Loads the modules in a file like [`MODULES`], which only some jobs bring.
+/// Loads the modules that `file` lists in the form of [`MODULES`].
 pub(crate) fn load_listed(file: &str) -> Result<(), String> {
     let modules = fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     modules.lines().try_for_each(load)
@@ -73,7 +73,7 @@ pub(crate) fn hand_out_captures(files: &[Vec<u8>; 2]) {
     }
 }
 
-/// Reports that another second of the trial has passed.
+/// Reports that another second of the trial has passed, or that another trace has been recorded.
 pub(crate) fn tick() {
     sys::out(PROGRESS_PORT, b".");
 }

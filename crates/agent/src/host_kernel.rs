@@ -2,7 +2,7 @@
 //!
 //! A trial does not touch the host's own network. It uses unnamed namespaces, which end with this
 //! process, and this process ends with its parent. Settings are written only inside the namespaces.
-//! Settings of the whole kernel are never written, but compared with the trial's settings.
+//! Settings of the whole kernel are never written. They are compared with the trial's settings.
 
 use std::io::Write;
 
@@ -33,8 +33,9 @@ fn tick() {
     let _ = writeln!(std::io::stdout(), ".");
 }
 
-/// Returns the requirements that this host does not meet, one sentence each: permissions,
-/// interfaces, and disciplines of `kinds`, which are the kernel's names.
+/// Tests the requirements of a trial in a new network namespace. Returns those that this host does
+/// not meet, one sentence each: permissions, interfaces, and disciplines in `kinds`, which are the
+/// kernel's names.
 pub(crate) fn missing(kinds: &[String]) -> Vec<String> {
     if let Err(error) = sys::unshare_network() {
         return vec![format!(

@@ -1,9 +1,9 @@
-//! Runs one trial on the running Linux kernel.
+//! Runs one job on the running Linux kernel: a trial, a recording of traces, or commands.
 //!
-//! In a virtual machine, the agent is the first process. It sets the machine up, reads the trial,
-//! and builds a testbed of network namespaces. It runs the applications of `aqmlab-apps` over the
-//! kernel's own sockets. It measures the packets at the taps of both ends with `aqmlab-measure`,
-//! sends the tables to the host and stops the machine.
+//! In a virtual machine, the agent is the first process. It sets the machine up and reads the job.
+//! For a trial, it builds a testbed of network namespaces, and runs the applications of
+//! `aqmlab-apps` over the kernel's own sockets. It measures the packets at the taps of both ends
+//! with `aqmlab-measure`, sends the tables to the host and stops the machine.
 //!
 //! | Module         | Holds                                                            |
 //! |----------------|------------------------------------------------------------------|
@@ -78,7 +78,8 @@ fn main() -> ExitCode {
 ///
 /// - `check [ours] [host]` reads a trial from standard input. If the kernel cannot run the trial,
 ///   the command prints the reason and exits with status 1;
-/// - `run PARENT [ours] host` runs that trial on the host's own kernel, for the process `PARENT`;
+/// - `run PARENT [ours] host` reads a trial from standard input and runs it on the host's own
+///   kernel, for the process `PARENT`;
 /// - `missing KIND…` prints the requirements that this host does not meet, one per line.
 fn elsewhere() -> ExitCode {
     let mut words = std::env::args().skip(1);
@@ -152,7 +153,8 @@ fn trial() -> Result<String, (bool, String)> {
     measured(&json, mode, guest::tick)
 }
 
-/// Runs a trial. `tick` is called once for each second of the trial.
+/// Runs a trial and returns its result. `tick` is called once for each second of the trial. The
+/// error states whether the trial was refused, and why.
 fn measured(json: &str, mode: Mode, tick: fn()) -> Result<String, (bool, String)> {
     let (failed, refused) = (|problem| (false, problem), |problem| (true, problem));
     let spec = checked(json, mode).map_err(refused)?;

@@ -1,6 +1,6 @@
 //! The mode of a trial: the source of its disciplines, and the kernel that runs it.
 
-/// The mode of a trial.
+/// The disciplines and the kernel of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mode {
     /// Whether the simulator's disciplines run between the kernel's TCPs, in place of the kernel's

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use crate::tables::View;
 
-/// Returns the result of a trial, on one line. `captures` has the lengths of the captures, which
-/// are sent separately.
+/// Returns the result of a trial, on one line. `captures` has the lengths in bytes of the captures,
+/// which are sent separately.
 pub(crate) fn result(view: &View<'_>, release: &str, captures: Option<[usize; 2]>) -> String {
     let tables: Map<String, Value> =
         view.tables().iter().map(|(name, table)| ((*name).into(), columns(table))).collect();
@@ -26,7 +26,8 @@ pub(crate) fn failure(refused: bool, problem: &str) -> String {
     format!("{}\n", json!({ key: problem }))
 }
 
-/// Returns the columns as a list, because their order matters.
+/// Returns the columns as a list, because their order matters. Each column has its name, its type
+/// and its values.
 fn columns(table: &Table) -> Value {
     let each = table.columns.iter().map(|(name, column)| {
         let (kind, values) = match column {

@@ -1,5 +1,5 @@
-//! Runs commands for a gateway as a user pastes them, in a namespace with one cable, and reads the
-//! result back.
+//! Runs commands for a gateway as a user pastes them, in a namespace with one veth pair, and reads
+//! the result back.
 //!
 //! `aqmlab advise` prints such commands. A line that begins with `#` is a comment. The first line
 //! that fails ends the job, unless it ends with `2>/dev/null`.

@@ -5,10 +5,11 @@ use aqmlab_trial::{Grain, Spec};
 /// The interval at which the taps are drained. Within this interval their buffers never fill, and
 /// one drain delays applications only briefly.
 pub(crate) const DRAIN_NS: u64 = 2_000_000;
-/// One second in nanoseconds.
+/// The interval of progress reports. A trial also begins at a multiple of this time.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
-/// The times of the periodic work, in nanoseconds since the start.
+/// The next times of the periodic work and the end of the trial, in nanoseconds since the start;
+/// `every` is the sampling interval.
 pub(crate) struct Schedule {
     pub(crate) drain: u64,
     pub(crate) sample: u64,

@@ -11,9 +11,9 @@ use aqmlab_trial::spec::TcpSpec;
 
 use crate::{sys, tcp_settings, testbed};
 
-/// The content of one write of an application that sends without limit.
+/// The bytes of one write. Only the number of bytes matters.
 static ZEROS: [u8; 64 * 1_024] = [0; 64 * 1_024];
-/// The number of bytes that may be written to a connection before it is established.
+/// The maximum of [`End::pending`], for example before the connection is established.
 const EARLY: u64 = 64 * 1_024;
 
 /// A connection or datagram flow of an application.
@@ -105,7 +105,9 @@ impl End {
         taken
     }
 
-    /// Sends the bytes pending in the agent, and then closes the end if it is closing.
+    /// Sends the pending bytes, and then as many more as possible if the end sends without limit.
+    /// If the end is closing, closes its sending direction. Otherwise adds [`Change::Writable`] to
+    /// `changes` if the application waited for space.
     pub(crate) fn flush(&mut self, changes: &mut Vec<Change>) {
         if !self.established || self.gone {
             return;
@@ -131,7 +133,8 @@ impl End {
         }
     }
 
-    /// Reads all available bytes.
+    /// Reads and discards all available bytes. Adds their number, and the end of the stream or of
+    /// the connection, to `changes`.
     pub(crate) fn drain(&mut self, changes: &mut Vec<Change>) {
         let mut total = 0;
         while let (Some(fd), false) = (&self.fd, self.peer_done || self.gone) {
@@ -153,7 +156,8 @@ impl End {
         }
     }
 
-    /// Checks whether a pending connection attempt has succeeded or failed.
+    /// Checks whether a pending connection attempt has succeeded or failed, and adds this change to
+    /// `changes`.
     pub(crate) fn check_connect(&mut self, changes: &mut Vec<Change>) {
         let Some(fd) = self.fd.as_ref().filter(|_| !self.established && !self.gone) else { return };
         let mut error = [0; 4];
@@ -278,7 +282,8 @@ pub(crate) fn client(of: &Owner, port: u16, open: Open, tcp: &TcpSpec) -> io::Re
     Ok(fd)
 }
 
-/// Applies an application's options to an accepted connection.
+/// Applies an application's options to an accepted socket, or to a socket that is not yet
+/// connected.
 pub(crate) fn accepted(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()> {
     if tcp.nodelay.unwrap_or(open.nodelay) {
         sys::set(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
@@ -298,7 +303,7 @@ pub(crate) fn quickly(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()>
     Ok(())
 }
 
-/// Opens one end of a datagram socket, in the namespace of this process.
+/// Opens the socket of one end of a datagram flow, in the namespace of this process.
 pub(crate) fn datagrams(of: &Owner, at: Side, port: u16, open: Open) -> io::Result<OwnedFd> {
     if open.transport == Transport::Icmp {
         let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP)?;

@@ -1,4 +1,4 @@
-//! System calls, each behind a safe function. Only this module and `ring` have unsafe code.
+//! System calls, each behind a safe function. Only this module and `taps::ring` have unsafe code.
 //!
 //! Values are passed by reference to live locals, and their sizes follow from their types.
 //! Descriptors come from [`OwnedFd`], so they are open.
@@ -11,7 +11,7 @@ use std::mem::{size_of, zeroed};
 use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Converts a return value of −1 to the error of the system call.
+/// Converts a negative return value to the error of the system call.
 fn check(value: c_int) -> io::Result<c_int> {
     if value < 0 { Err(io::Error::last_os_error()) } else { Ok(value) }
 }
@@ -162,7 +162,7 @@ pub(crate) fn set(fd: &OwnedFd, level: c_int, option: c_int, value: c_int) -> io
     set_bytes(fd, level, option, &value.to_ne_bytes())
 }
 
-/// Sets a socket option.
+/// Sets a socket option to the bytes of `value`.
 pub(crate) fn set_bytes(fd: &OwnedFd, level: c_int, option: c_int, value: &[u8]) -> io::Result<()> {
     let data = value.as_ptr().cast::<c_void>();
     // SAFETY: `data` points to `value`, and the length is the length of `value`.
@@ -184,7 +184,8 @@ pub(crate) fn get_bytes(
     check(done).map(|_| size as usize)
 }
 
-/// Sends bytes. No signal is raised if the peer has closed the connection.
+/// Sends bytes and returns how many were sent. No signal is raised if the peer has closed the
+/// connection.
 pub(crate) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     let data = bytes.as_ptr().cast();
     // SAFETY: `data` points to `bytes`, and the length is the length of `bytes`.
@@ -200,15 +201,15 @@ pub(crate) fn send_to(fd: &OwnedFd, bytes: &[u8], address: Ipv4Addr) -> io::Resu
     check_len(unsafe { libc::sendto(fd.as_raw_fd(), data, bytes.len(), 0, to, size) })
 }
 
-/// Receives into `buffer`.
+/// Receives into `buffer`; returns the number of bytes received.
 pub(crate) fn receive(fd: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
     let data = buffer.as_mut_ptr().cast();
     // SAFETY: `data` points to `buffer`, and the length is the length of `buffer`.
     check_len(unsafe { libc::recv(fd.as_raw_fd(), data, buffer.len(), 0) })
 }
 
-/// Reads and discards up to `most` bytes of a TCP connection. Returns zero at the end of the
-/// stream.
+/// Reads and discards up to `most` bytes of a TCP connection. Returns their number, which is zero
+/// at the end of the stream.
 pub(crate) fn discard(fd: &OwnedFd, most: usize) -> io::Result<usize> {
     // SAFETY: with MSG_TRUNC a TCP socket writes to no buffer (tcp(7)).
     let got = unsafe {
@@ -265,7 +266,7 @@ const TUN_CHECKSUM: u64 = 1;
 
 impl Tun {
     /// Creates an interface in the namespace of this process. A `virtio_net_hdr` precedes each
-    /// packet and lets a later stage compute a checksum.
+    /// packet and states which checksum is still to be computed.
     pub(crate) fn new(name: &str) -> io::Result<Self> {
         let file = File::options().read(true).write(true).open("/dev/net/tun")?;
         let fd = OwnedFd::from(file);
@@ -286,7 +287,7 @@ impl Tun {
         Ok(Self(fd))
     }
 
-    /// Returns the same interface with a further descriptor.
+    /// Returns the same interface with a duplicate of its descriptor.
     pub(crate) fn again(&self) -> io::Result<Self> {
         self.0.try_clone().map(Self)
     }
@@ -297,14 +298,14 @@ impl Tun {
     }
 }
 
-/// Reads a packet and the header before it.
+/// Reads a packet and the `virtio_net_hdr` before it; returns their length.
 pub(crate) fn read(from: &Tun, buffer: &mut [u8]) -> io::Result<usize> {
     let data = buffer.as_mut_ptr().cast();
     // SAFETY: `data` points to `buffer`, and the length is the length of `buffer`.
     check_len(unsafe { libc::read(from.0.as_raw_fd(), data, buffer.len()) })
 }
 
-/// Writes a packet and the header before it.
+/// Writes a packet and the `virtio_net_hdr` before it.
 pub(crate) fn write(to: &Tun, bytes: &[u8]) -> io::Result<()> {
     let data = bytes.as_ptr().cast();
     // SAFETY: `data` points to `bytes`, and the length is the length of `bytes`.
@@ -329,7 +330,7 @@ pub(crate) fn die_with(parent: u32) -> io::Result<bool> {
     Ok(std::os::unix::process::parent_id() == parent)
 }
 
-/// Waits for events of many descriptors.
+/// An epoll instance (epoll(7)).
 pub(crate) struct Poll(OwnedFd);
 
 impl Poll {
@@ -348,7 +349,8 @@ impl Poll {
         check(unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &raw mut event) }).map(drop)
     }
 
-    /// Waits for events and returns their tokens.
+    /// Waits for events, and replaces the contents of `tokens` by their tokens. An interrupted call
+    /// leaves `tokens` empty.
     pub(crate) fn wait(&self, tokens: &mut Vec<u64>) -> io::Result<()> {
         // SAFETY: `epoll_event` may be all zeros. The call fills at most the whole array, and only
         // the reported number of events is read.
@@ -366,7 +368,7 @@ impl Poll {
     }
 }
 
-/// A timer that a [`Poll`] can watch, with nanosecond resolution.
+/// A timer (`timerfd_create(2)`) that a [`Poll`] can watch, with nanosecond resolution.
 pub(crate) struct Timer(OwnedFd);
 
 impl Timer {

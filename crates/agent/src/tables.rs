@@ -22,7 +22,7 @@ use crate::taps::sojourn::{self, Sojourns};
 use crate::taps::{self, Measured, Record};
 use crate::world::{self, World};
 
-/// A finished trial.
+/// The findings of a finished trial.
 pub(crate) struct View<'a> {
     spec: &'a Spec,
     findings: Findings,
@@ -30,7 +30,7 @@ pub(crate) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Measures the records of the taps of `world`.
+    /// Measures the records of the taps of `world`, and removes them from `world`.
     pub(crate) fn new(
         spec: &'a Spec,
         world: &mut World<'_>,
@@ -71,7 +71,7 @@ impl<'a> View<'a> {
         Ok(Self { spec, findings, measured })
     }
 
-    /// Returns all tables, under the simulator's names.
+    /// Returns all tables, with the simulator's names.
     pub(crate) fn tables(&self) -> Vec<(&'static str, Table)> {
         if self.spec.measure.enabled {
             return tables::all(self.spec, &self.findings);
@@ -109,8 +109,9 @@ fn flows(
     all
 }
 
-/// Returns the number of payload bytes of the echo requests that reached `side` while an
-/// application ran. The kernel answers the requests, so no socket reads them.
+/// Returns the number of payload bytes of the echo requests that reached `side` in the
+/// application's part of the measured interval. The kernel answers the requests, so no socket reads
+/// them.
 fn requests(records: &[Record], flow: usize, side: Side, found: &FlowFindings) -> u64 {
     let of = |record: &&Record| {
         let asked = record.flow as usize == flow && record.direction.receiver() == side;
@@ -159,7 +160,7 @@ fn drops(kind: &str, counters: Counters) -> Drops {
     Drops { overlimit, sojourn, early, forced, filtered: counters.filtered }
 }
 
-/// Events that sockets do not report.
+/// The TCP events that sockets do not report.
 struct Events {
     /// The TCP events of the two hosts, if the trial had exactly one TCP connection.
     of_host: Option<[TcpEvents; 2]>,

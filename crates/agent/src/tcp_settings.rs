@@ -21,7 +21,7 @@ use self::settings::{of_host, settings};
 use crate::command::sysctl;
 use crate::sys;
 
-/// The MTU of the cables and of the routers' interfaces.
+/// The highest MTU: the MTU of the cables and of the routers' interfaces.
 const MOST_MTU: Bytes = Bytes(1_500);
 /// The lowest MTU. With a smaller MTU the kernel offers a larger segment than fits
 /// (`ip_rt_min_advmss`).
@@ -50,7 +50,7 @@ pub(crate) fn check_together(spec: &Spec) -> Result<(), String> {
     cubic_module(spec).map(drop)
 }
 
-/// Returns every endpoint that has a TCP, with its place in the trial.
+/// Returns every endpoint at `side` that has a TCP, with its place in the trial.
 fn endpoints(spec: &Spec, side: Side) -> impl Iterator<Item = (String, &TcpSpec)> {
     let name = if side == Side::Home { "home" } else { "wan" };
     let apps = spec.apps.iter().enumerate();
@@ -64,7 +64,8 @@ fn uses_tcp(index: usize, app: &AppSpec) -> bool {
     resolve::app(&format!("apps[{index}]"), app).is_ok_and(|app| app.uses_tcp())
 }
 
-/// Returns the settings of a host, by path below `/proc/sys/net/ipv4`.
+/// Returns the sysctls of the host at `side`, by path below `/proc/sys/net/ipv4`. Refuses endpoints
+/// that need different values.
 fn sysctls(spec: &Spec, side: Side) -> Result<BTreeMap<&'static str, String>, String> {
     let mut all: BTreeMap<&'static str, (String, String)> = BTreeMap::new();
     for (at, tcp) in endpoints(spec, side) {
@@ -113,7 +114,7 @@ fn same_for_all(path: &str, value: &str) -> Result<(), String> {
     ))
 }
 
-/// Returns the attributes of the route over which an endpoint sends.
+/// Returns the attributes of the route over which an endpoint sends, as words for ip.
 pub(crate) fn route(tcp: &TcpSpec) -> Result<String, String> {
     let args = settings("", tcp)?;
     let mut text = String::new();

@@ -16,8 +16,8 @@
 //! must therefore not be a redirection at the gateway's entrance (`ifb`). TCP small queues would
 //! count the bottleneck's queue as the host's own, and limit it to a few packets.
 //!
-//! If the discipline is in user space, [`crate::userspace_qdisc`] is the cable between the routers.
-//! On the host's own kernel, that module also replaces netem.
+//! If the discipline is in user space, [`crate::userspace_qdisc`] replaces the cable between the
+//! routers. On the host's own kernel, that module also replaces netem.
 //!
 //! Each application has its own address on the internet. In the home, the applications of one host
 //! share its address, as in the simulator.
@@ -103,7 +103,7 @@ impl Testbed {
         Ok(testbed)
     }
 
-    /// Installs the kernel's disciplines, and the netems behind them.
+    /// Installs the kernel's disciplines with their packet priorities, and the netems behind them.
     fn install(&mut self, spec: &Spec) -> Result<(), String> {
         let testbed = self;
         for (index, link) in spec.links.iter().enumerate() {
@@ -138,7 +138,8 @@ impl Testbed {
         Ok(())
     }
 
-    /// Opens a router's interface to the discipline in user space.
+    /// Creates the interface to the discipline in user space, on the router before a direction's
+    /// bottleneck.
     fn tun(&self, direction: Direction) -> Result<Tun, String> {
         enter(self.before(direction))?;
         let name = if direction == Direction::Up { "g1" } else { "p1" };
@@ -187,8 +188,9 @@ impl Testbed {
     }
 }
 
-/// Returns the match of u32 for the packets of an application. Applications of one host share its
-/// address in the home, so the address on the internet identifies the application.
+/// Returns the match of the filter `u32` (tc-u32(8)) for the packets of an application.
+/// Applications of one host share its address in the home, so the address on the internet
+/// identifies the application.
 fn selector(spec: &Spec, app: usize, direction: Direction) -> String {
     let end = if direction == Direction::Up { "dst" } else { "src" };
     format!("match ip {end} {}/32", address(spec, app, Side::Wan))

@@ -25,14 +25,15 @@ use crate::sys;
 const DEVICE: &str = "trace";
 /// A hardware address that differs from the receiver's address, so the receiver drops all arrivals.
 const ELSEWHERE: &str = "02:00:00:00:00:99";
-/// The addresses in packets that are sent with the headers of the job.
+/// The addresses in packets that are sent with headers from the job.
 const HOSTS: &str = "10.0.0.0/8";
-/// The time after boot at which the first trace begins. CoDel's clock starts at zero. Within
-/// sixteen intervals of zero, an unset time looks recent.
+/// The wait before the first trace. CoDel's clock is zero at boot. Within sixteen intervals of
+/// zero, an unset time looks recent.
 const SETTLED: Duration = Duration::from_secs(20);
 /// The maximum number of attempts to record a trace.
 const TRIES: u32 = 4;
-/// The maximum number of waits for a discipline to empty after the last packet.
+/// The maximum number of waits, of half a second each, for a discipline to empty after the last
+/// packet.
 const PATIENCE: u32 = 600;
 
 /// Returns the traces of `json`, or `None` if it is not a job of traces.
@@ -40,7 +41,8 @@ pub(crate) fn wanted(json: &str) -> Option<Result<Vec<Trace>, String>> {
     job::parse(json)
 }
 
-/// Records all traces; returns JSON on one line.
+/// Records all traces; returns the recordings as JSON on one line. `tick` is called after each
+/// trace.
 pub(crate) fn record(traces: &[Trace], tick: fn()) -> Result<String, String> {
     sys::mount("tracefs", "/sys/kernel/tracing")
         .map_err(|error| format!("tracefs: cannot mount: {error}"))?;
@@ -58,7 +60,7 @@ pub(crate) fn record(traces: &[Trace], tick: fn()) -> Result<String, String> {
 }
 
 /// Records one trace. PIE's random numbers are probed in a function that has other callers, so the
-/// kernel may miss a probe; another attempt follows.
+/// kernel may miss a probe. A recording with a gap is therefore repeated.
 fn one(trace: &Trace, types: &Types) -> Result<Value, String> {
     let mut gap = String::new();
     for _ in 0..TRIES {

@@ -33,6 +33,7 @@ use aqmlab_trial::Spec;
 use aqmlab_trial::link::ResolvedLink;
 
 use self::delay_line::DelayLine;
+use self::packet::AckNumbers;
 use self::slots::Slots;
 use crate::links::used;
 use crate::qdisc::{Counters, QueueSample};
@@ -46,7 +47,7 @@ const TIMER: u64 = 2;
 /// The results of a gateway.
 #[derive(Default)]
 pub(crate) struct Done {
-    /// The links of the trial.
+    /// The counters of each link of the trial.
     pub(crate) links: Vec<Link>,
     /// Samples of the links' disciplines.
     pub(crate) samples: Vec<QueueSample>,
@@ -63,7 +64,7 @@ pub(crate) struct Link {
     pub(crate) counters: Counters,
 }
 
-/// A running gateway.
+/// A running gateway, which has its own thread.
 pub(crate) struct Gateway(JoinHandle<Result<Done, String>>);
 
 impl Gateway {
@@ -99,7 +100,7 @@ impl Gateway {
     }
 }
 
-/// The state of the thread.
+/// The state of the gateway's thread.
 struct Worker {
     halves: [Half; 2],
     tuns: [Tun; 2],
@@ -176,15 +177,16 @@ fn counters(port: &Port) -> Counters {
     }
 }
 
-/// One direction.
+/// One direction of the gateway.
 struct Half {
     direction: Direction,
-    /// The link, if the direction has one, and its index in the trial.
+    /// The index of the link in the trial, and its port, if the direction has a link.
     bottleneck: Option<(usize, Port)>,
     line: DelayLine,
     slots: Slots,
     /// The priority of each application, for `pfifo_fast`.
     priorities: Vec<u8>,
+    acks: AckNumbers,
 }
 
 impl Half {
@@ -208,6 +210,7 @@ impl Half {
             line: DelayLine::new(spec, direction, delays),
             slots: Slots::default(),
             priorities: spec.apps.iter().map(|app| app.packet_priority().unwrap_or(0)).collect(),
+            acks: AckNumbers::default(),
         })
     }
 
@@ -235,7 +238,7 @@ impl Half {
         [link, self.line.next()].into_iter().flatten().min()
     }
 
-    /// Sends packets at the times at which the link became free.
+    /// Sends packets at the times, up to `now`, at which the link became free.
     fn send_due(&mut self, now: Instant, seen: &mut Vec<Record>) {
         let due = |half: &Self| half.bottleneck.as_ref()?.1.poll_timeout();
         while let Some(at) = due(self).filter(|at| *at <= now) {
@@ -245,7 +248,7 @@ impl Half {
         }
     }
 
-    /// Processes a packet that has arrived.
+    /// Offers a packet that has arrived to the link, and sends the packets that the link can send.
     fn receive(&mut self, id: u64, now: Instant, seen: &mut Vec<Record>) {
         let known = packet::read(self.slots.packet(id), self.direction, id)
             .filter(|packet| (packet.flow as usize) < self.priorities.len());
@@ -257,6 +260,7 @@ impl Half {
             return;
         };
         packet.priority = self.priorities[packet.flow as usize];
+        self.acks.unwrap(&mut packet);
         port.offer(packet, now);
         self.forget_dropped();
         self.send(now, seen);
@@ -340,6 +344,20 @@ mod tests {
         assert_eq!(half.slots.taken(), 5, "four wait and one is on the wire");
         let (_, port) = half.bottleneck.as_ref().expect("there is a link");
         assert_eq!((port.log.dropped, port.log.flow_drops.as_slice()), (45, &[45][..]));
+    }
+
+    /// CAKE keeps the last two acknowledgements, whose numbers wrap.
+    #[test]
+    fn cake_removes_redundant_acknowledgements_of_the_kernel() {
+        let mut half = half(r#"{"kind": "cake", "params": {"ack_filter": "on"}}"#);
+        burst(&mut half, 4, Instant::ZERO);
+        for number in 0..10_u32 {
+            let ack = (u32::MAX - 5_000).wrapping_add(1_000 * number);
+            let id = half.slots.put(&packet::tests::ack(0, ack, &[]));
+            half.receive(id, Instant::ZERO, &mut Vec::new());
+        }
+        let (_, port) = half.bottleneck.as_ref().expect("there is a link");
+        assert_eq!(port.log.drops[aqmlab_core::Reason::Filtered.index()], 8);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(crate) struct TcpSample {
     pub(crate) info: Info,
 }
 
-/// The state of a trial.
+/// The state of a trial in its main loop.
 pub(crate) struct World<'a> {
     pub(crate) spec: &'a Spec,
     pub(crate) testbed: &'a Testbed,
@@ -63,7 +63,7 @@ pub(crate) struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    /// Returns the world of a trial in the testbed that was built for it.
+    /// Opens the taps and readers of a trial in the testbed that was built for it.
     pub(crate) fn new(spec: &'a Spec, testbed: &'a Testbed) -> Result<Self, String> {
         testbed.enter(Side::Home)?;
         let home = Tap::new(testbed::interface(Side::Home))?;
@@ -193,7 +193,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Stores the results of the discipline in user space.
+    /// Stores the results of the discipline in user space. Returns an error if the discipline
+    /// missed a packet.
     fn take_userspace_results(&mut self, mut done: userspace_qdisc::Done) -> Result<(), String> {
         self.passed = std::mem::take(&mut done.passed);
         // Sorts the packets by time, as they are without a discipline in user space.
@@ -228,7 +229,8 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// Reads every connection and discipline for the last time.
+    /// Reads every connection and discipline for the last time. Returns the counters of the
+    /// disciplines.
     pub(crate) fn finish(&mut self) -> Result<Vec<Counters>, String> {
         for conn in self.conns.iter_mut().filter(|conn| conn.is_tcp()) {
             for end in &mut conn.ends {

@@ -2,7 +2,7 @@
 
 use aqmlab_core::{Bounds, Duration};
 
-/// The finest resolution of a schedule.
+/// The lower limit of the intervals and durations of applications.
 pub(crate) const FINEST: Duration = Duration::from_micros(1);
 const DAY: Duration = Duration::from_secs(86_400);
 /// The longest duration, 31 years, which is nearly as long as the longest trial.
@@ -16,16 +16,16 @@ pub(crate) const WAIT: Bounds = Bounds::span(Duration::ZERO, DAY);
 /// The bounds of the duration of a transfer or session.
 pub(crate) const SPAN: Bounds = Bounds::span(FINEST, LONGEST);
 /// The bounds of a datagram's payload, up to the maximum of UDP over IPv4 (RFC 768, RFC 791). The
-/// MTU of a host bounds the payload of one packet.
+/// MTU of the hosts is a further limit ([`App::datagram`](crate::App::datagram)).
 pub(crate) const DATAGRAM: Bounds = Bounds::Whole(0, MOST_DATAGRAM);
-/// The maximum payload of a datagram in bytes.
+/// The maximum payload of a UDP datagram over IPv4, in bytes.
 pub(crate) const MOST_DATAGRAM: u64 = 65_535 - 20 - 8;
-/// The bounds of the size of a TCP transfer, up to a petabyte.
+/// The bounds of the size of a transfer in bytes, up to a petabyte.
 pub(crate) const TRANSFER: Bounds = Bounds::Whole(1, MOST_BYTES);
 /// The bounds of the size of a transfer in bytes; zero stands for a transfer without end.
 pub(crate) const TRANSFER_OR_NONE: Bounds = Bounds::Whole(0, MOST_BYTES);
 const MOST_BYTES: u64 = 1_000_000_000_000_000;
-/// The bounds of the size of a message or header within a stream, up to a gigabyte.
+/// The bounds of the size in bytes of a message or header within a stream, up to a gigabyte.
 pub(crate) const MESSAGE: Bounds = Bounds::Whole(1, 1_000_000_000);
 /// The bounds of a number of repetitions; zero means endless.
 pub(crate) const TIMES_OR_ENDLESS: Bounds = Bounds::Whole(0, 1_000_000_000);

@@ -1,4 +1,4 @@
-//! The contract that every registered kind must obey.
+//! Tests of the contract that every registered kind must obey.
 
 use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Kind, Side, Value};
 use proptest::prelude::*;
@@ -9,6 +9,8 @@ use crate::testing::{Call, Net};
 use crate::{App, Carries, ConnId, Notice, Transport};
 
 const SECONDS: u64 = 40;
+/// A time in which every kind makes all of its measurements.
+const LONG_SECONDS: u64 = 120;
 
 fn fresh(kind: &Kind<dyn App>) -> Box<dyn App> {
     (kind.build)(&Args::defaults(kind.params))
@@ -68,6 +70,7 @@ fn every_name_that_scenarios_rely_on_is_there() {
         "web",
         "irtt",
         "ping",
+        "rpm",
     ] {
         assert!(crate::kinds::find(name).is_some(), "{name}");
     }
@@ -115,7 +118,7 @@ fn every_kind_states_its_needs_with_limits_in_order_and_their_sources() {
 fn every_kind_reports_the_measures_of_its_needs() {
     for kind in all() {
         let (mut net, mut app) = (Net::new(7), fresh(kind));
-        let summary = net.run_secs(&mut *app, SECONDS);
+        let summary = net.run_secs(&mut *app, LONG_SECONDS);
         let Some(needs) = crate::kinds::needs_of(kind.name) else { continue };
         let reported = |name: &str| summary.iter().any(|(metric, _)| *metric == name);
         for need in needs.needs {

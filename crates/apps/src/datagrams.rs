@@ -21,13 +21,13 @@ pub const fn stamp(sequence: u64, now: Instant) -> u64 {
     (sequence << TIME_BITS) | (now.as_nanos() & TIME_MASK)
 }
 
-/// Returns the sequence number of a tag, limited to its lowest 16 bits.
+/// Returns the sequence number in a tag, which has 16 bits.
 pub const fn sequence(tag: u64) -> u16 {
     (tag >> TIME_BITS) as u16
 }
 
-/// Returns the time from the transmission of a tag's datagram to `now`; zero if that transmission
-/// is not in the past.
+/// Returns the time from the sending of the datagram with `tag` to `now`; zero if it was sent
+/// later.
 pub const fn age(tag: u64, now: Instant) -> Duration {
     let span = now.as_nanos().wrapping_sub(tag) & TIME_MASK;
     Duration::from_nanos(if span >> (TIME_BITS - 1) == 0 { span } else { 0 })
@@ -43,8 +43,7 @@ pub fn close(conn: ConnId, io: &mut dyn Io) {
 /// The arrivals of a flow of numbered datagrams.
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals {
-    /// The highest sequence number received, if any, including its
-    /// cycles.
+    /// The highest sequence number received, extended by its cycles, if any.
     highest: Option<u64>,
     received: u64,
     delays: Quantiles,
@@ -53,7 +52,7 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// Processes the datagram with `tag`; returns its one-way delay.
+    /// Processes the datagram with `tag`, which arrives at `now`. Returns its one-way delay.
     pub fn take(&mut self, tag: u64, now: Instant) -> Duration {
         let delay = age(tag, now);
         self.highest = Some(self.extend(sequence(tag)));
@@ -76,14 +75,14 @@ impl Arrivals {
         self.received
     }
 
-    /// Returns the number of datagrams sent, as implied by the highest sequence number received.
+    /// Returns the number of datagrams up to the highest sequence number received.
     pub fn expected(&self) -> u64 {
         self.highest.map_or(0, |highest| highest + 1)
     }
 
-    /// Returns the proportion of datagrams lost, from 0 to 1. The reference is the number expected,
-    /// or `sent` if none arrived. Datagrams in flight at the end of a run are neither lost nor
-    /// received.
+    /// Returns the proportion of datagrams lost, from 0 to 1. Of the datagrams up to the highest
+    /// sequence number received, those not received are lost. If none arrived, all `sent` datagrams
+    /// are lost. Returns `None` if none was sent.
     pub fn loss(&self, sent: u64) -> Option<f64> {
         let expected = if self.received == 0 { sent } else { self.expected() };
         let lost = expected.saturating_sub(self.received);

@@ -13,7 +13,7 @@ use aqmlab_core::math;
 /// The rating of a call without delay or loss, with all other terms at the defaults of G.107.
 pub const CLEAN: f64 = 93.2;
 
-/// The effect of loss on a codec.
+/// A codec, as the E-model describes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Codec {
     /// Ie: the impairment of the codec without loss.
@@ -28,15 +28,15 @@ impl Codec {
     pub const G711: Self = Self { impairment: 0.0, robustness: 25.1 };
     /// G.711 without packet loss concealment.
     pub const G711_BARE: Self = Self { impairment: 0.0, robustness: 4.3 };
-    /// The codec G.729A.
+    /// G.729A (G.113 Appendix I).
     pub const G729: Self = Self { impairment: 11.0, robustness: 19.0 };
     /// Opus at 32 kbit/s. G.113 has no values for Opus. These values are the values of G.711 with
     /// loss concealment, because Opus has loss concealment. The scale does not cover the wider band
     /// of Opus, so the wider band does not raise the score.
     pub const OPUS: Self = Self::G711;
 
-    /// Returns `Ie_eff` for a proportion `loss` of packets, from 0 to 1, lost at random (`BurstR` =
-    /// 1).
+    /// Returns `Ie_eff` if a proportion `loss` of the packets, from 0 to 1, is lost at random
+    /// (`BurstR` = 1).
     pub fn impaired(self, loss: f64) -> f64 {
         let percent = 100.0 * loss.clamp(0.0, 1.0);
         self.impairment + (95.0 - self.impairment) * percent / (percent + self.robustness)

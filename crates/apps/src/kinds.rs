@@ -6,7 +6,7 @@
 use crate::App;
 use crate::needs::Needs;
 
-/// Declares the generators, and lists their needs with them.
+/// Declares the modules of the generators, and lists their kinds and their needs.
 macro_rules! generators {
     ($($name:ident),+ $(,)?) => {
         aqmlab_core::kinds! {
@@ -14,7 +14,7 @@ macro_rules! generators {
             $($name),+
         }
 
-        /// The needs of every kind, by module.
+        /// The needs of every kind, in one list for each module.
         const NEEDS: &[&[Needs]] = &[$($name::NEEDS),+];
     };
 }
@@ -33,6 +33,7 @@ generators! {
     web,
     irtt,
     ping,
+    rpm,
 }
 
 /// Returns the needs of every kind.

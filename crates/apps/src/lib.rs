@@ -1,13 +1,13 @@
 //! Traffic generators: models of the applications in a home.
 //!
 //! An [`App`] is both ends of one application, the client and its server, as one state machine
-//! without I/O. Its interface has connections, bytes and datagrams, and is independent of TCP. The
-//! same model therefore runs over simulated connections and over real sockets. An end receives
-//! events only in a [`Notice`] for that end. A server therefore answers when it has read the
-//! request, never when the client wrote it.
+//! without I/O. Its interface has connections, bytes and datagrams, and does not depend on an
+//! implementation of TCP. The same model therefore runs over simulated connections and over real
+//! sockets. Data reach an end only with a [`Notice`] for that end. A server therefore answers when
+//! it has read the request, never when the client wrote it.
 //!
-//! **Invariant:** no code in this crate depends on TCP, packets or queues. Payload has length but
-//! no content; applications frame their messages by counting bytes.
+//! **Invariant:** no code in this crate depends on an implementation of TCP, on packets or on
+//! queues. Payload has length but no content; applications frame their messages by counting bytes.
 
 mod bounds;
 #[cfg(test)]
@@ -26,6 +26,7 @@ pub mod requirements;
 mod schedule;
 #[cfg(test)]
 mod testing;
+mod tls;
 
 use aqmlab_core::{Direction, Ecn, Instant, Rng, Side};
 
@@ -44,8 +45,8 @@ pub trait App: Send {
     /// Returns the direction of the application's data; both directions for a call.
     fn carries(&self) -> Carries;
 
-    /// Returns the time at which the application ended by itself, because its transfer was complete
-    /// or its duration was over. Returns `None` if it runs until it is stopped.
+    /// Returns the time at which the application ended by itself, if its kind records the end: its
+    /// transfer was complete, or its duration was over. A stop is not such an end.
     fn ended(&self) -> Option<Instant> {
         None
     }
@@ -69,7 +70,7 @@ pub trait App: Send {
     }
 
     /// Returns the application's measures at the end of the run. Each has a name, which ends with
-    /// the unit, and a value.
+    /// the unit if there is one, and a value.
     fn summary(&self, now: Instant) -> Vec<(&'static str, f64)> {
         let _ = now;
         Vec::new()
@@ -83,12 +84,13 @@ pub struct Datagram {
     pub bytes: u32,
     /// The number of payload bytes that the application adds: headers of protocols above UDP.
     pub headers: u32,
-    /// The parameter that determines the size.
+    /// The name of the parameter that determines the size.
     pub set_by: &'static str,
 }
 
 impl Datagram {
-    /// Returns a datagram of the size in the parameter `payload`.
+    /// Returns a datagram of `bytes` without headers, whose size the parameter `payload`
+    /// determines.
     pub(crate) const fn of_payload(bytes: u32) -> Self {
         Self { bytes, headers: 0, set_by: "payload" }
     }
@@ -99,19 +101,19 @@ impl Datagram {
 pub enum Carries {
     /// Data in one direction; the other direction carries acknowledgements or requests.
     One(Direction),
-    /// Data in both directions equally.
+    /// Data in both directions.
     Both,
 }
 
-/// A connection or a datagram socket. The application numbers them 0, 1, 2, … in the order of
-/// opening.
+/// The number of a socket, which is a connection, a stream or a datagram socket. The sockets of an
+/// application are numbered 0, 1, 2, … in the order of opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ConnId(pub u32);
 
 /// An event that the driver reports to an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// The start time of the application has come.
+    /// The application's start time has come.
     Start,
     /// The application must stop.
     Stop,
@@ -121,35 +123,35 @@ pub enum Notice {
     Opened(ConnId),
     /// The application has read `bytes` more bytes, in order, at the end `at`.
     Read {
-        /// The connection.
+        /// The connection or stream that was read.
         conn: ConnId,
-        /// The end that is notified.
+        /// The end that has read the bytes.
         at: Side,
-        /// The number of bytes.
+        /// The number of bytes read since the last notice.
         bytes: u64,
     },
     /// The send buffer has space again after a write that was cut short.
     Writable {
-        /// The connection.
+        /// The connection or stream of the write.
         conn: ConnId,
-        /// The end that is notified.
+        /// The end whose send buffer has space.
         at: Side,
     },
     /// The peer closed its sending direction, and everything that it sent has been read at the end
     /// `at`.
     Finished {
-        /// The connection.
+        /// The connection or stream that the peer closed.
         conn: ConnId,
-        /// The end that is notified.
+        /// The end that has read everything.
         at: Side,
     },
     /// The connection has ended: both directions are closed, or it was aborted or given up.
     Closed(ConnId),
     /// A datagram arrived.
     Datagram {
-        /// The socket.
+        /// The socket of the datagram.
         conn: ConnId,
-        /// The end that is notified.
+        /// The end at which the datagram arrived.
         at: Side,
         /// The number of payload bytes.
         payload: u32,
@@ -165,9 +167,9 @@ pub enum Transport {
     Tcp,
     /// Datagrams.
     Udp,
-    /// A QUIC connection with its first stream, or another stream of a connection.
+    /// A QUIC connection with its first stream, or a further stream of a QUIC connection.
     Quic,
-    /// Echo requests and replies.
+    /// ICMP echo requests and replies.
     Icmp,
 }
 
@@ -179,28 +181,28 @@ pub struct Open {
     pub transport: Transport,
     /// The end that opens the socket. For datagrams, this is the end with the ephemeral port.
     pub from: Side,
-    /// Whether small segments leave at once (`TCP_NODELAY`), without Nagle's rule.
+    /// Whether small segments leave at once (`TCP_NODELAY`), without Nagle's algorithm.
     pub nodelay: bool,
-    /// Whether the receiver acknowledges every segment at once.
+    /// Whether the receiver acknowledges every segment at once (`TCP_QUICKACK`).
     pub quickack: bool,
-    /// Whether the application needs [`Notice::Read`]. Bulk transfers do not need it, because only
-    /// counters use their bytes.
+    /// Whether the application needs [`Notice::Read`]. A bulk transfer without a size does not need
+    /// it.
     pub reads: bool,
     /// Linux's `skb->priority`, 0 to 15.
     pub priority: u8,
-    /// The ECN field of datagrams. A TCP and a QUIC connection set the field of their own packets.
+    /// The ECN field of datagrams. TCP and QUIC connections set the field of their own packets.
     pub ecn: Ecn,
     /// The QUIC connection that carries the stream to open; `None` for a new connection. Only the
     /// end that opened the connection opens its streams.
     pub over: Option<ConnId>,
-    /// Whether a QUIC connection resumes an earlier one, so that data leave with the first packet
+    /// Whether a QUIC connection resumes an earlier one, so that data leave in the first flight
     /// (0-RTT).
     pub zero_rtt: bool,
 }
 
 impl Open {
-    /// Returns a TCP connection with the defaults of a socket: Nagle's rule and delayed
-    /// acknowledgements.
+    /// Returns the properties of a TCP connection with the defaults of a socket: Nagle's algorithm
+    /// and delayed acknowledgements.
     pub const fn tcp(from: Side) -> Self {
         Self {
             transport: Transport::Tcp,
@@ -215,38 +217,38 @@ impl Open {
         }
     }
 
-    /// Returns a datagram socket.
+    /// Returns the properties of a UDP socket.
     pub const fn udp(from: Side) -> Self {
         Self { transport: Transport::Udp, ..Self::tcp(from) }
     }
 
-    /// Returns a QUIC connection without 0-RTT.
+    /// Returns the properties of a QUIC connection without 0-RTT.
     pub const fn quic(from: Side) -> Self {
         Self { transport: Transport::Quic, ..Self::tcp(from) }
     }
 
-    /// Returns a stream of the QUIC connection `over`, which `from` opened.
+    /// Returns the properties of a stream of the QUIC connection `over`, which `from` opened.
     pub const fn stream(from: Side, over: ConnId) -> Self {
         Self { over: Some(over), ..Self::quic(from) }
     }
 
-    /// Returns a socket for echo requests from `from`.
+    /// Returns the properties of a socket for ICMP echo requests from `from`.
     pub const fn icmp(from: Side) -> Self {
         Self { transport: Transport::Icmp, ..Self::tcp(from) }
     }
 }
 
-/// The network and the clock as an application uses them.
+/// The network, the clock and the random numbers of an application.
 pub trait Io {
-    /// Returns the time.
+    /// Returns the current time.
     fn now(&self) -> Instant;
 
     /// Returns this application's own stream of random numbers.
     fn rng(&mut self) -> &mut Rng;
 
-    /// Opens a socket. A TCP or QUIC connection and a stream may be written to at once. The bytes are
-    /// sent when the connection is established. A stream has no [`Notice::Opened`] and no
-    /// [`Notice::Closed`].
+    /// Opens a socket. The application may write to a connection or stream at once. The bytes are
+    /// sent when the connection is established, or in the first flight with 0-RTT. A stream of an
+    /// open connection ([`Open::over`]) has no [`Notice::Opened`] and no [`Notice::Closed`].
     fn open(&mut self, open: Open) -> ConnId;
 
     /// Writes up to `bytes` at the end `at` of a connection. Returns the number of bytes that the
@@ -272,7 +274,7 @@ pub trait Io {
     /// time the notice comes at once.
     fn wake_at(&mut self, at: Instant, token: u64);
 
-    /// Adds a row to the application's own time series: a metric, whose name ends with the unit,
-    /// and a value.
+    /// Adds a row to the application's own time series: a metric, whose name ends with the unit if
+    /// there is one, and a value.
     fn note(&mut self, metric: &'static str, value: f64);
 }

@@ -10,20 +10,20 @@
 //! - ITU-T G.107 (2015), Annex B: users are satisfied with an opinion score of 4.0; with 3.6, some
 //!   are dissatisfied.
 //!
-//! If a source states a one-way delay, one-way delays are compared. Papers on games state round
-//! trips.
+//! If a source states a one-way delay, one-way delays are compared. Papers on games state
+//! round-trip times, so round-trip times are compared for games.
 
 use crate::requirements::Requirement;
 
 /// The preferred and the longest acceptable time of bulk data in milliseconds (G.1010, Table I.2).
 pub const BULK_MS: [f64; 2] = [15_000.0, 60_000.0];
-/// The largest transfer to which these times apply.
+/// The size in bytes of the largest transfer to which [`BULK_MS`] applies.
 pub const BULK_BYTES: u64 = 10_000_000;
 
 /// A measured quantity of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// The worst of several measures of the application itself.
+    /// The worst of the application's own measures with these names.
     Own(&'static [&'static str]),
     /// The 95th percentile of the one-way delay of the application's packets, in the worse
     /// direction.
@@ -45,7 +45,7 @@ pub enum Measure {
 pub struct Need {
     /// A noun phrase for the measured quantity. Sentences put the number after it.
     pub name: &'static str,
-    /// The source of the value.
+    /// The measure that gives the value.
     pub measure: Measure,
     /// The unit of the value and the limits; empty for a score.
     pub unit: &'static str,
@@ -57,8 +57,8 @@ pub struct Need {
     pub good: f64,
     /// The limit of a tolerable value.
     pub tolerable: f64,
-    /// The application's own measure, if any, that lowers the limits, such as the best picture that
-    /// a video offers.
+    /// The name of the application's own measure, if any, that lowers the limits, such as the best
+    /// picture that a video offers.
     pub at_most: Option<&'static str>,
     /// The effect that a person notices if the need is missed, as a clause.
     pub felt: &'static str,
@@ -109,7 +109,7 @@ impl Need {
 /// The needs of one kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
-    /// The kind.
+    /// The name of the kind.
     pub kind: &'static str,
     /// The needs of the kind, the most important first. The list is empty if none is known.
     pub needs: &'static [Need],

@@ -45,7 +45,7 @@ impl Pacer {
         Self { ecn, ..self }
     }
 
-    /// Returns the datagrams that the flow sends.
+    /// Returns the size of the flow's datagrams.
     pub(crate) const fn datagram(&self) -> Datagram {
         Datagram::of_payload(self.payload)
     }
@@ -63,7 +63,7 @@ impl Pacer {
         }
     }
 
-    /// Sends the packet due in the direction of `token`, and requests the next wake-up.
+    /// Sends the packet due in the direction with the index `token`, and requests the next wake-up.
     pub(crate) fn wake(&mut self, token: u64, io: &mut dyn Io) {
         let (Some(conn), true) = (self.conn, self.running) else { return };
         let Some(leg) = self.legs.get_mut(token as usize) else { return };
@@ -73,8 +73,8 @@ impl Pacer {
         io.wake_at(leg.first + self.interval * leg.sent, token);
     }
 
-    /// Processes a datagram read at `at`; returns its direction, if the flow has it, and its
-    /// delay.
+    /// Processes a datagram read at `at`. Returns its direction and its delay; `None` if the flow
+    /// does not have this direction.
     pub(crate) fn arrive(
         &mut self,
         at: Side,
@@ -86,7 +86,7 @@ impl Pacer {
         Some((direction, leg.arrivals.take(tag, now)))
     }
 
-    /// Stops sending and closes the socket.
+    /// Stops sending and closes the socket at both ends.
     pub(crate) fn stop(&mut self, io: &mut dyn Io) {
         if std::mem::take(&mut self.running) {
             if let Some(conn) = self.conn {
@@ -95,13 +95,14 @@ impl Pacer {
         }
     }
 
-    /// Returns the number of packets sent in `direction`, and their arrivals, if the flow has it.
+    /// Returns the number of packets sent in `direction`, and their arrivals; `None` if the flow
+    /// does not have this direction.
     pub(crate) fn leg(&self, direction: Direction) -> Option<(u64, &Arrivals)> {
         let leg = self.legs.iter().find(|leg| leg.direction == direction)?;
         Some((leg.sent, &leg.arrivals))
     }
 
-    /// Adds the arrivals of each direction to `out`.
+    /// Adds the measures of each direction to `out`.
     pub(crate) fn report(&self, out: &mut Summary) {
         for leg in &self.legs {
             leg.arrivals.report(leg.direction, leg.sent, out);

@@ -1,4 +1,4 @@
-//! Parameters that several kinds share, and values made of them.
+//! Parameters that several kinds share, and the values derived from them.
 
 use aqmlab_core::{Args, BitRate, Bounds, Bytes, Direction, Duration, Param, Side, Value};
 
@@ -27,27 +27,27 @@ pub(crate) const fn sends_in(direction: Direction) -> Side {
     }
 }
 
-/// Returns the interval at which packets of `size` give the rate `rate`.
+/// Returns the interval at which packets of `size` bytes have the rate `rate`, at least [`FINEST`].
 pub(crate) fn interval_for(rate: BitRate, size: u32) -> Duration {
     rate.transmit_time(Bytes(u64::from(size.max(1)))).max(FINEST)
 }
 
-/// Returns the size called `name` as the payload of a datagram.
+/// Returns the parameter `name`, a payload in bytes, limited to [`MOST_DATAGRAM`].
 pub(crate) fn payload(args: &Args, name: &str) -> u32 {
     args.bytes(name).0.min(MOST_DATAGRAM) as u32
 }
 
-/// Returns a duration in milliseconds, for tables of parameters.
+/// Returns a duration of `ms` milliseconds, for tables of parameters.
 pub(crate) const fn ms(ms: u64) -> Value {
     Value::Duration(Duration::from_millis(ms))
 }
 
-/// Returns a size, for tables of parameters.
+/// Returns a size of `size` bytes, for tables of parameters.
 pub(crate) const fn bytes(size: u64) -> Value {
     Value::Bytes(Bytes(size))
 }
 
-/// Returns a rate in bits per second, for tables of parameters.
+/// Returns a rate of `bps` bits per second, which must not be zero, for tables of parameters.
 pub(crate) const fn rate(bps: u64) -> Value {
     match BitRate::new(bps) {
         Some(rate) => Value::Rate(rate),

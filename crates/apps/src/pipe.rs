@@ -1,4 +1,4 @@
-//! Messages over one direction of a connection, which are framed by counting bytes.
+//! Messages over one direction of a connection, framed by counting bytes.
 
 use std::collections::VecDeque;
 
@@ -28,14 +28,14 @@ impl<T> Pipe<T> {
         Self { conn, from, unsent: 0, messages: VecDeque::new(), read: 0 }
     }
 
-    /// Writes a message of `bytes` after the messages before it.
+    /// Writes a message of `bytes` bytes, but at least one byte, after the earlier messages.
     pub fn push(&mut self, bytes: u64, message: T, io: &mut dyn Io) {
         self.messages.push_back((bytes.max(1), message));
         self.unsent += bytes.max(1);
         self.flush(io);
     }
 
-    /// Writes the bytes that the send buffer has not yet accepted.
+    /// Writes again the bytes that the send buffer has not yet accepted.
     pub fn flush(&mut self, io: &mut dyn Io) {
         if self.unsent > 0 {
             self.unsent -= io.write(self.conn, self.from, self.unsent).min(self.unsent);
@@ -62,7 +62,8 @@ impl<T> Pipe<T> {
         self.messages.pop_front().map(|(_, message)| message)
     }
 
-    /// Returns the first message, if there is one, the number of bytes read of it, and its size.
+    /// Returns the first message, the number of its bytes that were read, and its size; `None` if
+    /// no message is in transfer.
     pub fn head(&self) -> Option<(&T, u64, u64)> {
         self.messages.front().map(|(size, message)| (message, self.read.min(*size), *size))
     }

@@ -4,7 +4,7 @@
 //! Source: Ramjee, Kurose, Towsley and Schulzrinne (1994), algorithm 1. The playout time is the
 //! sending time plus a delay. The delay is either fixed by the first packet, or adapts.
 //!
-//! Differences: the adaptive playout time changes with every packet, as in receivers that stretch
+//! Difference: the adaptive playout time changes with every packet, as in receivers that stretch
 //! time, and not only between talk spurts.
 
 use aqmlab_core::Duration;
@@ -26,7 +26,8 @@ pub(crate) struct Playout {
 }
 
 impl Playout {
-    /// Returns a buffer in which the first packet waits for `margin`.
+    /// Returns a buffer in which the first packet waits for `margin`. If `adaptive`, later packets
+    /// change the playout delay.
     pub(crate) const fn new(margin: Duration, adaptive: bool) -> Self {
         let margin_ms = margin.as_nanos() as f64 / 1e6;
         Self { margin_ms, adaptive, estimate: None, waited_ms: 0.0, packets: 0, late: 0 }
@@ -54,7 +55,7 @@ impl Playout {
         self.late
     }
 
-    /// Returns the mean delay from sending to playout.
+    /// Returns the mean delay from sending to playout, in milliseconds; zero without packets.
     pub(crate) fn delay_ms(&self) -> f64 {
         if self.packets == 0 { 0.0 } else { self.waited_ms / self.packets as f64 }
     }

@@ -4,8 +4,8 @@ use aqmlab_core::{Duration, Instant, Side};
 
 use crate::{ConnId, Datagram, Io, Open, datagrams};
 
-/// Sends requests from the home over one socket. The times of the requests are on a grid that
-/// begins with the first request, so the rate does not depend on replies.
+/// A sender of requests from the home over one socket. Each request is sent a whole number of
+/// intervals after the first, so the rate does not depend on replies.
 pub(crate) struct Prober {
     payload: u32,
     interval: Duration,
@@ -21,7 +21,7 @@ impl Prober {
         Self { payload, interval, conn: None, running: false, started: Instant::ZERO, sent: 0 }
     }
 
-    /// Opens the socket and sends the first request.
+    /// Opens the socket, sends the first request, and requests a wake-up for the next.
     pub(crate) fn start(&mut self, open: Open, io: &mut dyn Io) {
         self.running = true;
         self.started = io.now();
@@ -50,12 +50,12 @@ impl Prober {
         self.running
     }
 
-    /// Returns the payload bytes of a request.
+    /// Returns the number of payload bytes of a request.
     pub(crate) const fn payload(&self) -> u32 {
         self.payload
     }
 
-    /// Returns the datagrams that the prober sends.
+    /// Returns the size of the prober's datagrams.
     pub(crate) const fn datagram(&self) -> Datagram {
         Datagram::of_payload(self.payload)
     }

@@ -1,20 +1,21 @@
 //! Quantiles of any number of values, in bounded memory and without random numbers.
 //!
-//! Source: the histogram with a fixed relative width of Tene's `HdrHistogram`. A bucket is 1/128 of
-//! an octave wide at its lower end, so the relative error of a quantile is below 1/128. Each bucket
-//! stores the sum of its values, and a quantile is the mean of the values in a bucket. Values that
-//! are all equal are therefore returned exactly.
+//! Source: the histogram with a fixed relative width of Tene's `HdrHistogram`. Each octave is
+//! divided into 128 buckets of equal width, so the relative error of a quantile is below 1/128.
+//! Each bucket stores the sum of its values, and a quantile is the mean of the values in its
+//! bucket. Values that are all equal are therefore returned exactly.
 
 use std::collections::VecDeque;
 
 use aqmlab_core::Duration;
 
-/// The measures of an application. Each has a name, which ends with the unit, and a value.
+/// The measures of an application. Each has a name, which ends with the unit if there is one, and a
+/// value.
 pub type Summary = Vec<(&'static str, f64)>;
 
-/// The smallest value that is distinguished from smaller values.
+/// Smaller values share the bucket of this value.
 const SMALLEST: f64 = 1e-9;
-/// The largest value that is distinguished from larger values.
+/// Larger values share the bucket of this value.
 const LARGEST: f64 = 1e15;
 
 /// The number of low bits dropped from a number's 64 bits. The exponent and the first seven bits of
@@ -58,7 +59,8 @@ impl Quantiles {
         self.add(span.as_secs_f64() * 1e3);
     }
 
-    /// Returns the index of bucket `number`, and creates the bucket if it is new.
+    /// Returns the index of bucket `number`. If the bucket is new, creates it and all buckets
+    /// between it and the stored buckets.
     fn slot(&mut self, number: usize) -> usize {
         if self.buckets.is_empty() {
             self.first = number;
@@ -95,8 +97,8 @@ impl Quantiles {
         Some(bucket.sum / bucket.count as f64)
     }
 
-    /// Adds the median, the 95th and 99th percentiles and the largest value to `out`. Adds nothing
-    /// if there are no values.
+    /// Adds the median, the 95th and 99th percentiles and the largest value to `out`, under
+    /// `names`. Adds nothing if there are no values.
     pub fn report(&self, names: [&'static str; 4], out: &mut Summary) {
         if self.count > 0 {
             let [median, p95, p99, max] = names;

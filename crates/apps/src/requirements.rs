@@ -1,11 +1,11 @@
 //! Requirements of applications for the Quality of Outcome.
 //!
 //! Source: draft-ietf-ippm-qoo (712cf4a of 2026-05-19), "Describing Network Performance
-//! Requirements". A requirement states two values of each delay percentile and of the loss, where
-//! it limits them. Up to the first value an application is optimal, and from the second value it is
-//! unacceptable. A requirement may also state the lowest rate. The draft defines no requirements of
-//! applications. Each set below therefore states its own source. The sets named `aqmlab-…` are this
-//! project's judgement.
+//! Requirements". A requirement is a set of limits on delay percentiles and on the loss. Each limit
+//! has two values. Up to the first value, the performance of an application is optimal. From the
+//! second value on, it is unacceptable. A requirement may also state the lowest rate. The draft
+//! defines no requirements of applications. Each set below therefore states its own source. The
+//! sets named `aqmlab-…` are this project's judgement.
 
 /// The percentiles of delay that a requirement may limit. They are the percentiles that the draft
 /// recommends for reports.
@@ -61,7 +61,7 @@ impl Percentile {
     }
 }
 
-/// The value up to which an application is optimal, and the value from which it is unacceptable.
+/// The value up to which the performance is optimal, and the value from which it is unacceptable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     /// The requirement for optimal performance (ROP).
@@ -85,7 +85,7 @@ pub struct Requirement {
     pub source: &'static str,
 }
 
-/// All sets, in the order of documents.
+/// All sets, in the order in which documents list them.
 pub const ALL: [&Requirement; 5] = [&DRAFT_EXAMPLE, &GORESPONSIVENESS_GAMING, &CALL, &GAME, &WEB];
 
 /// Returns the set called `name`, if there is one.
@@ -105,7 +105,7 @@ const GAMING_MS: &[(Percentile, Range)] = &[
 
 const JUDGEMENT: &str = "judgement, from the limits of the kind's needs";
 
-/// The draft's example.
+/// The example of draft-ietf-ippm-qoo.
 pub const DRAFT_EXAMPLE: Requirement = Requirement {
     name: "draft-example",
     latency_ms: &[(Percentile::P99, to(200.0, 500.0)), (Percentile::P99_9, to(300.0, 600.0))],
@@ -114,7 +114,7 @@ pub const DRAFT_EXAMPLE: Requirement = Requirement {
     source: "draft-ietf-ippm-qoo of 2026-05-19, Example; its delays are taken as round trips",
 };
 
-/// Games, as goresponsiveness rates them. This set limits neither the loss nor the rate.
+/// The limits by which goresponsiveness rates games. They include neither the loss nor the rate.
 pub const GORESPONSIVENESS_GAMING: Requirement = Requirement {
     name: "goresponsiveness-gaming",
     latency_ms: GAMING_MS,

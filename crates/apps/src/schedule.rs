@@ -2,13 +2,13 @@
 
 use aqmlab_core::Duration;
 
-/// The time before the end of a run within which due messages do not count, because they may still
-/// be in transit.
+/// The last part of a run. Messages that are due in it do not count, because they may still be in
+/// transit.
 const IN_TRANSIT: Duration = Duration::from_secs(1);
 
-/// Returns the percentage of scheduled messages that did not arrive. The first message was due at
-/// the start of `span`, and the other messages every `interval` after it; `arrived` messages
-/// arrived. Returns `None` if the span is too short for a message to be missing.
+/// Returns the percentage of the due messages that did not arrive. A message is due at the start of
+/// `span` and every `interval` after it, up to [`IN_TRANSIT`] before its end. `arrived` is the
+/// number of messages that arrived. Returns `None` if `span` is not longer than [`IN_TRANSIT`].
 pub(crate) fn missing_percent(span: Duration, interval: Duration, arrived: u64) -> Option<f64> {
     let counted = span.saturating_sub(IN_TRANSIT);
     if counted == Duration::ZERO {

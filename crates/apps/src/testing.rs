@@ -33,7 +33,7 @@ enum Event {
     /// The end that sent a segment with this number of bytes received the acknowledgement.
     Acked(ConnId, Side, u64),
     Arrive(ConnId, Side, u64),
-    /// The network itself changes.
+    /// A change of the network, such as a change of its rate.
     Change(fn(&mut Net)),
 }
 
@@ -71,7 +71,8 @@ pub(crate) struct Net {
     pub(crate) one_way: Duration,
     pub(crate) loss: f64,
     pub(crate) calls: VecDeque<(Instant, Call)>,
-    /// The IP bytes that each side sent, with the headers of IPv4 and of TCP with timestamps.
+    /// The bytes that each side sent, with the headers of IPv4 and of UDP or of TCP with
+    /// timestamps.
     pub(crate) ip_bytes: [u64; 2],
     pub(crate) packets: [u64; 2],
 }
@@ -108,13 +109,13 @@ impl Net {
         Self { loss, ..self }
     }
 
-    /// Changes the network once, at the time `after` from the start of the run.
+    /// Returns the network with a change that occurs `after` the start of the run.
     pub(crate) fn then(mut self, after: Duration, change: fn(&mut Net)) -> Self {
         self.at(Instant::ZERO + after, Event::Change(change));
         self
     }
 
-    /// Runs `app` from the start to `end`, with the stop notice at `stop`.
+    /// Runs `app` from the start to `end`, with the stop notice at `stop`. Returns its measures.
     pub(crate) fn run(&mut self, app: &mut dyn App, stop: Duration, end: Duration) -> Summary {
         self.at(Instant::ZERO, Event::Tell(Notice::Start));
         self.at(Instant::ZERO + stop, Event::Tell(Notice::Stop));
@@ -131,7 +132,8 @@ impl Net {
         app.summary(end)
     }
 
-    /// Runs `app` for `seconds`, stops it, and runs the network for another minute.
+    /// Runs `app` for `seconds`, stops it, and runs the network for another minute. Returns its
+    /// measures.
     pub(crate) fn run_secs(&mut self, app: &mut dyn App, seconds: u64) -> Summary {
         self.run(app, Duration::from_secs(seconds), Duration::from_secs(seconds + 60))
     }
@@ -159,17 +161,19 @@ impl Net {
                 let half = &mut self.conns[conn.0 as usize].halves[at.index()];
                 half.held -= bytes;
                 if half.unlimited {
-                    self.fill(conn, at, SEND_BUFFER);
+                    self.fill(conn, at, self.room(conn, at));
                 }
                 let half = &mut self.conns[conn.0 as usize].halves[at.index()];
-                if std::mem::take(&mut half.cut_short) {
+                // As on Linux, the writer wakes when a third of the buffer is free. Otherwise
+                // the writes, and with them the segments, would become ever smaller.
+                if half.held <= SEND_BUFFER / 3 * 2 && std::mem::take(&mut half.cut_short) {
                     app.handle(Notice::Writable { conn, at }, self);
                 }
             }
         }
     }
 
-    /// Puts a packet on the link from `from`; returns its arrival time.
+    /// Puts a packet that is ready at `ready` on the link from `from`. Returns its arrival time.
     fn transmit(&mut self, from: Side, ready: Instant, ip_len: u64) -> Instant {
         let free = &mut self.free[from.index()];
         *free = (*free).max(ready).max(self.now) + self.rate.transmit_time(Bytes(ip_len));
@@ -178,11 +182,14 @@ impl Net {
         *free + self.one_way
     }
 
-    /// Accepts as many bytes as the send buffer holds, and puts them on the link.
-    fn fill(&mut self, conn: ConnId, at: Side, bytes: u64) -> u64 {
-        let held = self.conns[conn.0 as usize].halves[at.index()].held;
-        let taken = bytes.min(SEND_BUFFER.saturating_sub(held));
-        let mut left = taken;
+    /// Returns the free space of the send buffer.
+    fn room(&self, conn: ConnId, at: Side) -> u64 {
+        SEND_BUFFER.saturating_sub(self.conns[conn.0 as usize].halves[at.index()].held)
+    }
+
+    /// Puts `bytes` on the link.
+    fn fill(&mut self, conn: ConnId, at: Side, bytes: u64) {
+        let mut left = bytes;
         while left > 0 {
             let segment = left.min(SEGMENT);
             left -= segment;
@@ -191,8 +198,7 @@ impl Net {
             self.at(arrival, Event::Arrive(conn, at.peer(), segment));
             self.conns[conn.0 as usize].halves[at.index()].last_arrival = arrival;
         }
-        self.conns[conn.0 as usize].halves[at.index()].held += taken;
-        taken
+        self.conns[conn.0 as usize].halves[at.index()].held += bytes;
     }
 
     fn writable(&self, conn: ConnId, at: Side) -> bool {
@@ -233,8 +239,12 @@ impl Io for Net {
             return 0;
         }
         self.log(Call::Write(conn, at, bytes));
-        let taken = self.fill(conn, at, bytes);
-        self.conns[conn.0 as usize].halves[at.index()].cut_short |= taken < bytes;
+        // QUIC accepts all bytes.
+        let is_quic = self.conns[conn.0 as usize].open.transport == Transport::Quic;
+        let taken = if is_quic { bytes } else { bytes.min(self.room(conn, at)) };
+        self.fill(conn, at, taken);
+        // A whole write ends the wait of an earlier write, as in the simulator.
+        self.conns[conn.0 as usize].halves[at.index()].cut_short = taken < bytes;
         taken
     }
 
@@ -242,7 +252,7 @@ impl Io for Net {
         if self.writable(conn, at) {
             self.log(Call::SendUnlimited(conn, at));
             self.conns[conn.0 as usize].halves[at.index()].unlimited = true;
-            self.fill(conn, at, SEND_BUFFER);
+            self.fill(conn, at, self.room(conn, at));
         }
     }
 
@@ -295,7 +305,7 @@ impl Io for Net {
     }
 }
 
-/// Returns whether a socket carries streams of bytes.
+/// Returns whether a transport carries streams of bytes.
 const fn is_stream(transport: Transport) -> bool {
     matches!(transport, Transport::Tcp | Transport::Quic)
 }
@@ -309,12 +319,12 @@ const NEW_HALF: Half = Half {
     last_arrival: Instant::ZERO,
 };
 
-/// Returns the value called `name`, if there is one.
+/// Returns the measure called `name`, if there is one.
 pub(crate) fn value(summary: &Summary, name: &str) -> Option<f64> {
     summary.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
 }
 
-/// Returns the value called `name`, which must exist.
+/// Returns the measure called `name`. Panics if there is none.
 #[track_caller]
 pub(crate) fn known(summary: &Summary, name: &str) -> f64 {
     value(summary, name).unwrap_or_else(|| panic!("no `{name}` in {summary:?}"))
@@ -326,7 +336,8 @@ pub(crate) fn close(got: f64, want: f64, by: f64) {
     assert!((got - want).abs() <= by, "{got} is not {want} ± {by}");
 }
 
-/// Returns the application called `name` with defaults and `changes`.
+/// Returns an application of the kind `name` with the parameters `changes`, and defaults for all
+/// others.
 pub(crate) fn build(name: &str, changes: &[(&str, aqmlab_core::Value)]) -> Box<dyn App> {
     let kind = crate::kinds::find(name).unwrap_or_else(|| panic!("no kind `{name}`"));
     let mut args = aqmlab_core::Args::defaults(kind.params);

@@ -11,10 +11,11 @@ use crate::{choice, quantity};
 
 /// The keys of an application that are not parameters of its kind.
 const OWN: &[&str] = &["kind", "start", "stop", "duration", "rtt", "count", "stagger", "host"];
-/// The maximum number of copies.
+/// The maximum number of copies of an application, as in `aqmlab.scenario.applications`.
 const MOST_COPIES: u64 = 1_000;
 
-/// Returns the applications, with their copies.
+/// Returns all copies of the applications of `scenario`. `rtt` is the base round-trip time of an
+/// application that states none.
 pub(crate) fn apps(
     scenario: &Scenario,
     links: &[LinkSpec],
@@ -84,7 +85,7 @@ fn copies(
     Ok((0..number).map(one).collect())
 }
 
-/// Returns the name of a host in the home.
+/// Returns `value` as the name of a host in the home.
 fn host(at: &str, value: &Plain) -> Result<String, SpecError> {
     match value {
         Plain::Text(name) if is_shown(name) => Ok(name.clone()),
@@ -92,13 +93,14 @@ fn host(at: &str, value: &Plain) -> Result<String, SpecError> {
     }
 }
 
-/// Returns whether a name can appear in tables and figures.
+/// Returns whether a name has 1 to 100 characters and no control characters, so that tables and
+/// figures can show it.
 fn is_shown(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(char::is_control) && name.chars().count() <= 100
 }
 
-/// Returns the keys of an application, and the parameters of its kind. A parameter may have the
-/// name of a key.
+/// Splits the members of an application's table into its keys and the parameters of its kind. A
+/// member that can be either is a parameter.
 fn own_and_given(kind: &str, table: &Ordered<Plain>) -> (Ordered<Plain>, Vec<(String, Plain)>) {
     let params = AppKind::find(kind).map_or(&[][..], |kind| kind.0.params);
     let is_own = |name: &str| OWN.contains(&name) && !params.iter().any(|one| one.name == name);
@@ -106,7 +108,8 @@ fn own_and_given(kind: &str, table: &Ordered<Plain>) -> (Ordered<Plain>, Vec<(St
     (Ordered(own), given)
 }
 
-/// Returns the routes up and down.
+/// Returns the routes up and down. Each route has half of `rtt` as its delay, and an odd nanosecond
+/// is part of the delay down.
 fn routes(links: &[LinkSpec], rtt: Duration) -> [RouteSpec; 2] {
     let through = |names: &[&str]| {
         names.iter().filter_map(|name| links.iter().position(|link| link.name == *name)).collect()

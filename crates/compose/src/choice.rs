@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use crate::quantity;
 use crate::scenario::{Choice, Plain};
 
-/// Builds a discipline from a choice.
+/// Returns the discipline that `choice` names, with its parameters.
 pub(crate) fn qdisc(at: &str, choice: &Choice) -> Result<KindSpec<QdiscKind>, SpecError> {
     let (name, given) = match choice {
         Choice::Text(text) => words(at, text)?,
@@ -24,7 +24,7 @@ pub(crate) fn qdisc(at: &str, choice: &Choice) -> Result<KindSpec<QdiscKind>, Sp
     of_kind(at, &name, &given)
 }
 
-/// Returns the kind called `name`, with its parameters.
+/// Returns the kind called `name`, with the values of the parameters in `given`.
 pub(crate) fn of_kind<T: ?Sized + Listed>(
     at: &str,
     name: &str,
@@ -46,7 +46,7 @@ pub(crate) fn of_kind<T: ?Sized + Listed>(
     Ok(KindSpec { kind, params })
 }
 
-/// Converts a parameter's value to base units.
+/// Parses a parameter's value and converts it to base units.
 fn base_units(at: &str, param: &Param, value: &Plain) -> Result<Json, SpecError> {
     Ok(match param.default {
         Value::Duration(_) => json!(quantity::duration(at, value)?.as_nanos()),
@@ -63,7 +63,7 @@ fn base_units(at: &str, param: &Param, value: &Plain) -> Result<Json, SpecError>
     })
 }
 
-/// Parses the short form into the kind and its parameters.
+/// Parses the short form into the name of the kind and its parameters.
 fn words(at: &str, text: &str) -> Result<(String, Vec<(String, Plain)>), SpecError> {
     let mut words = text.split_whitespace();
     let name = words.next().unwrap_or_default().to_owned();

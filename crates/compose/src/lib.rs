@@ -1,4 +1,4 @@
-//! Composes a trial from a scenario without loops, for a page that has no Python.
+//! Composes a trial from a scenario without loops (`vary`), for a web page that has no Python.
 //!
 //! The scenario may use only a part of the keys that `aqmlab run` accepts. The keys describe one
 //! line, with or without a modem, the gateway's disciplines, and applications with the default TCP.
@@ -8,7 +8,7 @@
 //!
 //! | Module     | Holds                                              |
 //! |------------|----------------------------------------------------|
-//! | `scenario` | the keys of a scenario                             |
+//! | `scenario` | the keys that a scenario may use                   |
 //! | `quantity` | quantities with units: "40 ms", "12 Mbit/s", "5 %" |
 //! | `choice`   | kinds with parameters: "`fq_codel` limit=1000"     |
 //! | `line`     | links of the gateway and of the modem              |
@@ -31,18 +31,18 @@ use crate::scenario::{Measure, Report, Scenario};
 /// A trial, with the needs that its scenario states.
 #[derive(Clone, Debug)]
 pub struct Composed {
-    /// The trial.
+    /// The resolved trial.
     pub spec: Spec,
-    /// The largest tolerable round-trip times in milliseconds, by application.
+    /// The limits on round-trip times that the scenario states, in milliseconds by application.
     pub limits_ms: BTreeMap<String, f64>,
 }
 
-/// Composes the trial of the scenario in a JSON text. The text has the members of a scenario's
-/// file.
+/// Composes the trial with the seed `seed` from a scenario in JSON, whose members are those of a
+/// scenario's file.
 ///
 /// # Errors
 ///
-/// If the text is not such a scenario, or the trial cannot be run.
+/// If the text is not a scenario with the accepted keys, or if the trial cannot be run.
 pub fn from_json(text: &str, seed: u64) -> Result<Composed, SpecError> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let scenario = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -52,11 +52,11 @@ pub fn from_json(text: &str, seed: u64) -> Result<Composed, SpecError> {
     compose(&scenario, seed)
 }
 
-/// Composes the trial of the scenario in a TOML text.
+/// Composes the trial with the seed `seed` from a scenario in TOML.
 ///
 /// # Errors
 ///
-/// If [`from_json`] would return an error.
+/// If the text is not a scenario with the accepted keys, or if the trial cannot be run.
 pub fn from_toml(text: &str, seed: u64) -> Result<Composed, SpecError> {
     compose(&read_toml(text)?, seed)
 }

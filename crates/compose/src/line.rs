@@ -8,10 +8,11 @@ use aqmlab_trial::spec::{KindSpec, LinkSpec, OverheadSpec, QdiscKind, ShaperSpec
 use crate::scenario::{Choice, Modem, Overhead, Path, Plain};
 use crate::{choice, quantity};
 
-/// The range of rates that a link can have.
+/// The range of rates that a link can have, in bit/s.
 const RATES: std::ops::RangeInclusive<u64> = 1_000..=100_000_000_000;
 
-/// Returns the links: both links of the gateway, and both links of the modem if there is one.
+/// Returns the links `up` and `down` of the gateway, then the links `modem-up` and `modem-down` if
+/// there is a modem.
 pub(crate) fn links(path: &Path) -> Result<Vec<LinkSpec>, SpecError> {
     let up = path.modem.as_ref().map(|modem| hop(modem, Direction::Up)).transpose()?;
     let down = path.modem.as_ref().map(|modem| hop(modem, Direction::Down)).transpose()?;
@@ -24,8 +25,8 @@ pub(crate) fn links(path: &Path) -> Result<Vec<LinkSpec>, SpecError> {
     Ok(links)
 }
 
-/// Returns one direction of the gateway. `line` is the modem's link in this direction, if there is
-/// a modem.
+/// Returns the gateway's link in one direction. `line` is the modem's link in this direction, if
+/// there is a modem.
 fn gateway(
     path: &Path,
     direction: Direction,
@@ -47,7 +48,7 @@ fn gateway(
     })
 }
 
-/// Returns one direction of the modem.
+/// Returns the modem's link in one direction.
 fn hop(modem: &Modem, direction: Direction) -> Result<LinkSpec, SpecError> {
     let hop = if direction == Direction::Up { &modem.up } else { &modem.down };
     let at = |key: &str| format!("path.modem.{}.{key}", direction.name());
@@ -64,7 +65,8 @@ fn hop(modem: &Modem, direction: Direction) -> Result<LinkSpec, SpecError> {
     })
 }
 
-/// Returns the text of a direction's rate: its own rate, or its part of a pair.
+/// Returns the text of a direction's rate: the text `own`, or the direction's part of the pair
+/// `both`.
 fn of_direction(
     at: &str,
     direction: Direction,

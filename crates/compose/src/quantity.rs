@@ -1,12 +1,12 @@
-//! Parses quantities of scenarios into exact base units, with the spellings of `aqmlab.scenario`'s
-//! quantities.
+//! Parses the quantities of scenarios into exact base units. The spellings are those of
+//! `aqmlab.scenario.quantities`.
 
 use aqmlab_core::{BitRate, Bytes, Duration};
 use aqmlab_trial::SpecError;
 
 use crate::scenario::Plain;
 
-/// The largest number of base units.
+/// The largest quantity in base units, as in `aqmlab.scenario.number_text`.
 const LARGEST: u128 = 1_000_000_000_000_000_000;
 
 const DURATIONS: &[(&str, u64)] = &[
@@ -38,7 +38,7 @@ pub(crate) fn duration(at: &str, value: &Plain) -> Result<Duration, SpecError> {
     base_units(at, value, DURATIONS, "duration", "40 ms").map(Duration::from_nanos)
 }
 
-/// Parses a duration; "off" gives `None`.
+/// Parses a duration; `false`, "off", "none" and "never" give `None`.
 pub(crate) fn duration_or_off(at: &str, value: &Plain) -> Result<Option<Duration>, SpecError> {
     match value {
         Plain::Flag(false) => Ok(None),
@@ -53,7 +53,7 @@ pub(crate) fn rate(at: &str, value: &Plain) -> Result<BitRate, SpecError> {
     BitRate::new(bps).ok_or_else(|| SpecError::new(at, "a rate of zero never drains a queue"))
 }
 
-/// Parses a rate, or `None` for "off".
+/// Parses a rate above zero; `false`, "off", "none" and "never" give `None`.
 pub(crate) fn rate_or_off(at: &str, value: &Plain) -> Result<Option<BitRate>, SpecError> {
     match value {
         Plain::Flag(false) => Ok(None),
@@ -70,7 +70,7 @@ pub(crate) fn size(at: &str, value: &Plain) -> Result<Bytes, SpecError> {
     base_units(at, value, SIZES, "size", "300 kB").map(Bytes)
 }
 
-/// Parses a count, with or without a noun.
+/// Parses a count, with or without a noun, such as "490 packets".
 pub(crate) fn count(at: &str, value: &Plain) -> Result<u64, SpecError> {
     let wrong = || wrong(at, value, "count", "490");
     match value {
@@ -85,7 +85,7 @@ pub(crate) fn count(at: &str, value: &Plain) -> Result<u64, SpecError> {
     }
 }
 
-/// Parses a number or a percentage.
+/// Parses a number or a percentage, which is divided by 100.
 pub(crate) fn number(at: &str, value: &Plain) -> Result<f64, SpecError> {
     let wrong = || wrong(at, value, "number", "5 %");
     match value {
@@ -100,7 +100,7 @@ pub(crate) fn number(at: &str, value: &Plain) -> Result<f64, SpecError> {
     }
 }
 
-/// Parses a switch.
+/// Parses a switch: a flag, or one of the words "true", "on", "yes", "false", "off" and "no".
 pub(crate) fn flag(at: &str, value: &Plain) -> Result<bool, SpecError> {
     match value {
         Plain::Flag(flag) => Ok(*flag),
@@ -197,7 +197,7 @@ fn wrong(at: &str, value: &Plain, what: &str, example: &str) -> SpecError {
     SpecError::new(at, format!("`{found}` is not a {what}; write it as in \"{example}\""))
 }
 
-/// Formats a value for a message. A long text is cut off.
+/// Formats a value for a message. A text of more than 60 characters is cut off and ends with "…".
 pub(crate) fn shown(value: &Plain) -> String {
     let text = match value {
         Plain::Flag(flag) => flag.to_string(),

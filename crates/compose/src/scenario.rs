@@ -1,4 +1,4 @@
-//! The keys of a scenario.
+//! The keys that a scenario may use. Any other key is an error.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,11 +6,11 @@ use std::marker::PhantomData;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
-/// A value of TOML: text, a number or a switch.
+/// A value of TOML or JSON without members: text, a number or a switch.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Plain {
-    /// A switch.
+    /// A switch: true or false.
     Flag(bool),
     /// A whole number.
     Whole(i64),
@@ -63,11 +63,11 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Ordered<V> {
     }
 }
 
-/// A kind with parameters: "`fq_codel` limit=1000", or a table.
+/// A discipline with parameters: "`fq_codel` limit=1000", or a table.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Choice {
-    /// The short form.
+    /// The short form, a name that parameters may follow.
     Text(String),
     /// `{ kind = "…", … }`.
     Table(Ordered<Plain>),
@@ -93,7 +93,7 @@ pub(crate) struct OverheadTable {
     pub(crate) counted: u32,
 }
 
-/// A scenario.
+/// A scenario. The keys `title`, `description` and `seeds` are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
@@ -114,7 +114,8 @@ pub(crate) struct Scenario {
     pub(crate) report: Report,
 }
 
-/// The path between the home and the internet.
+/// The path between the home and the internet. A key of one direction takes precedence over the
+/// same key of the path.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Path {
@@ -132,7 +133,7 @@ pub(crate) struct Path {
     pub(crate) modem: Option<Modem>,
 }
 
-/// One direction of the gateway.
+/// The keys of one direction of the gateway.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Way {
@@ -155,7 +156,7 @@ pub(crate) struct Modem {
     pub(crate) up: Hop,
 }
 
-/// One direction of a modem.
+/// The keys of one direction of a modem.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Hop {
@@ -164,7 +165,7 @@ pub(crate) struct Hop {
     pub(crate) overhead: Option<Overhead>,
 }
 
-/// The measured interval.
+/// The start of the measured interval.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Measure {
@@ -175,6 +176,6 @@ pub(crate) struct Measure {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Report {
-    /// The largest tolerable round-trip times, by application.
+    /// The limits on round-trip times, by application.
     pub(crate) tolerances: Ordered<Plain>,
 }

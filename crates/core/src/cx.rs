@@ -1,11 +1,11 @@
-//! The context of a call of a queue discipline.
+//! The arguments that every call of a queue discipline needs.
 
 use crate::{Ecn, Event, Instant, Log, Packet, Reason, Rng};
 
 /// The context of a call of a queue discipline: the time, the random stream, and the log.
 ///
-/// The driver builds a context for each call. Simulated and live drivers differ only in the source
-/// of `now`.
+/// The driver builds a context for each call. A simulated and a live driver differ only in the
+/// source of `now`.
 pub struct Cx<'a> {
     /// The time of the event being handled.
     pub now: Instant,
@@ -16,19 +16,20 @@ pub struct Cx<'a> {
 }
 
 impl Cx<'_> {
-    /// Drops `packet`. The packet is taken by value, so it cannot be delivered afterwards.
+    /// Drops `packet` and logs the drop. The packet is taken by value, so it cannot be delivered
+    /// afterwards.
     #[expect(clippy::needless_pass_by_value)]
     pub fn drop(&mut self, packet: Packet, reason: Reason) {
         self.log.record(self.now, &packet, Event::Drop(reason));
     }
 
-    /// Reads the clock again. Simulated calls take no time; see [`Log::read_clock`].
+    /// Returns the time of another clock reading within this call; see [`Log::read_clock`].
     pub fn read_clock(&mut self) -> Instant {
         self.log.read_clock(self.now)
     }
 
-    /// Signals congestion on `packet`. Marks the packet if it is ECN-capable, and otherwise drops
-    /// it. Returns the packet unless it was dropped.
+    /// Signals congestion: marks `packet` if it is ECN-capable, and otherwise drops it. Returns the
+    /// packet unless it was dropped.
     #[must_use = "a surviving packet must be delivered"]
     pub fn signal(&mut self, packet: Packet, reason: Reason) -> Option<Packet> {
         if packet.ecn.is_capable() {
@@ -38,7 +39,7 @@ impl Cx<'_> {
         None
     }
 
-    /// Marks `packet`, which must be ECN-capable, and returns it.
+    /// Marks `packet`, which must be ECN-capable, logs the mark, and returns the packet.
     #[must_use = "a marked packet must be delivered"]
     pub fn mark(&mut self, mut packet: Packet, reason: Reason) -> Packet {
         debug_assert!(packet.ecn.is_capable(), "RFC 3168 §5: Not-ECT packets are never marked");

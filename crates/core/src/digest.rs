@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-/// A digest of a run: equal digests mean, with near certainty, equal runs. Every result contains
-/// the digest, and tests compare digests.
+/// A digest of the events of a run. Two runs with equal digests have, with near certainty, equal
+/// events. Every simulated result contains the digest, and tests compare digests.
 ///
-/// Words are folded in order. If two runs differ in a packet, a time or the order of two events,
-/// their digests differ with near certainty.
+/// Words are folded in order, so the digest also depends on the order of the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digest(u64);
 

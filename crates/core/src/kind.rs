@@ -1,14 +1,14 @@
 //! The declaration of a discipline, a congestion controller or a traffic generator.
 //!
-//! The command line, the scenario checker, the schema for editors and the manual derive from these
-//! declarations. A new kind is complete once it is declared.
+//! The command line, the scenario checker, the schema for editors and the manual are derived from
+//! these declarations. A new kind is complete once it is declared.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::{BitRate, Bounds, Bytes, Duration};
 
-/// One implementation of `T`.
+/// The declaration of one implementation of `T`.
 pub struct Kind<T: ?Sized> {
     /// The name that users write.
     pub name: &'static str,
@@ -16,7 +16,7 @@ pub struct Kind<T: ?Sized> {
     pub summary: &'static str,
     /// The document that the implementation follows.
     pub source: &'static str,
-    /// The parameters of the kind.
+    /// The parameters that users may set.
     pub params: &'static [Param],
     /// Builds an instance. The arguments have been checked against `params`.
     pub build: fn(&Args) -> Box<T>,
@@ -38,15 +38,15 @@ pub struct Param {
 /// A parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// A duration.
+    /// A duration in nanoseconds.
     Duration(Duration),
     /// A duration; `None` switches the feature off.
     MaybeDuration(Option<Duration>),
-    /// A count.
+    /// A whole number, such as a number of packets.
     Count(u64),
-    /// A size.
+    /// A size in bytes.
     Bytes(Bytes),
-    /// A rate.
+    /// A rate in bits per second.
     Rate(BitRate),
     /// A rate; `None` removes the limit.
     MaybeRate(Option<BitRate>),
@@ -99,9 +99,11 @@ pub struct Args(BTreeMap<&'static str, (Value, Bounds)>);
 pub enum BadArgument {
     /// The kind has no parameter of this name.
     Unknown(String),
-    /// The value has the wrong type; the second field is the parameter's type.
+    /// The first field is a parameter whose value has the wrong type or is not a listed word. The
+    /// second field is the parameter's type.
     Type(String, &'static str),
-    /// The value is out of bounds; the second field describes the values allowed.
+    /// The value in the first field is out of bounds. The second field describes the values
+    /// allowed.
     Bounds(String, String),
 }
 
@@ -118,16 +120,17 @@ impl fmt::Display for BadArgument {
 impl std::error::Error for BadArgument {}
 
 impl Args {
-    /// Returns arguments that have every parameter at its default.
+    /// Returns the arguments with every parameter at its default.
     pub fn defaults(params: &'static [Param]) -> Self {
         Self(params.iter().map(|param| (param.name, (param.default, param.bounds))).collect())
     }
 
-    /// Sets one argument.
+    /// Sets one argument. A parameter that can be off also accepts a plain duration or rate.
     ///
     /// # Errors
     ///
-    /// If there is no such parameter, or the value has another type or is out of bounds.
+    /// If there is no such parameter, or if the value has another type, is out of bounds or is not
+    /// a listed word.
     pub fn set(&mut self, name: &str, value: Value) -> Result<(), BadArgument> {
         let Some((slot, bounds)) = self.0.get_mut(name) else {
             return Err(BadArgument::Unknown(name.to_owned()));
@@ -154,7 +157,7 @@ impl Args {
     ///
     /// # Panics
     ///
-    /// If there is no parameter `name`, or the value has another type or is out of bounds.
+    /// If [`Self::set`] returns an error.
     #[must_use]
     pub fn with(mut self, name: &str, value: Value) -> Self {
         self.set(name, value).unwrap_or_else(|error| panic!("{error}"));
@@ -174,7 +177,7 @@ impl Args {
 macro_rules! getters {
     ($($(#[$doc:meta])* $name:ident -> $type:ty: $pattern:pat => $value:expr;)+) => {
         /// Access by type. Each function panics if the kind declares no parameter of this name and
-        /// type. Such a panic is an error of the kind's author, not of the user.
+        /// type. Such a panic shows an error of the kind's author, not of the user.
         impl Args {
             $($(#[$doc])*
             pub fn $name(&self, name: &str) -> $type {
@@ -220,7 +223,7 @@ macro_rules! kinds {
         /// The kinds of every module, in the order in which lists show them.
         pub const MODULES: &[&[$crate::Kind<$of>]] = &[$($name::KINDS),+];
 
-        /// Returns every kind.
+        /// Returns every kind, in the order of `MODULES`.
         pub fn all() -> impl Iterator<Item = &'static $crate::Kind<$of>> {
             MODULES.iter().flat_map(|kinds| kinds.iter())
         }

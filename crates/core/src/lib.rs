@@ -1,7 +1,7 @@
-//! The types that every crate uses: time, sizes, random numbers, packets, kinds.
+//! The types that the crates share: time, sizes, random numbers, packets, kinds.
 //!
-//! **Invariant:** no code in this crate, `qdisc`, `tcp`, `apps`, `node` or `measure` reads a clock,
-//! draws entropy or touches a file. Time, random numbers and I/O are arguments.
+//! **Invariant:** no code in this crate, `qdisc`, `tcp`, `quic`, `apps`, `node` or `measure` reads
+//! a clock, draws entropy or touches a file. Time, random numbers and I/O are arguments.
 
 mod bounds;
 mod cx;

@@ -1,4 +1,4 @@
-//! The events that a queue discipline reports, with the complete list of signals and reasons.
+//! The drops and marks of packets, with the complete list of their reasons.
 //!
 //! A port records the packets that enter and leave. A discipline reports only events that the port
 //! cannot see: drops and marks, each with its reason. Such events are rare, so a log that is a
@@ -18,15 +18,17 @@ pub enum Event {
 /// The reason for a drop or a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The queue, or the flow's share of the queue, was full.
+    /// The queue, or the flow's share of the queue, was full. Some disciplines then drop a packet
+    /// that is already queued.
     Overlimit,
     /// The sojourn time stayed above the target for an interval (CoDel).
     Sojourn,
-    /// A drop probability selected the packet (PIE, RED between its thresholds).
+    /// A probability selected the packet (such as in PIE, or in RED between its thresholds).
     Early,
     /// The average queue length was so large that RED drops or marks every packet.
     Forced,
-    /// The sojourn time was above the step-marking threshold (`ce_threshold`).
+    /// The sojourn time or the queue length was above a step-marking threshold (such as
+    /// `ce_threshold`).
     Threshold,
     /// A later acknowledgement of the same connection made the packet redundant (CAKE's
     /// `ack-filter`).
@@ -53,7 +55,7 @@ impl Reason {
         self as usize
     }
 
-    /// Returns the word that tables and reports use.
+    /// Returns the reason's name in tables and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Overlimit => "overlimit",
@@ -73,7 +75,8 @@ pub trait Log {
     fn record(&mut self, now: Instant, packet: &Packet, event: Event);
 
     /// Returns the time of another clock reading within the call of a discipline that began at
-    /// `now`. A simulated call takes no time. A replay returns the recorded reading.
+    /// `now`. A simulated call takes no time, so the default is `now`. A replay returns the
+    /// recorded reading.
     fn read_clock(&mut self, now: Instant) -> Instant {
         now
     }

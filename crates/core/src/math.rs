@@ -1,9 +1,9 @@
 //! Mathematical functions that return the same bits on every machine.
 //!
-//! IEEE 754 determines every bit of the results of `+ − × ÷` and `sqrt`. The other functions come
-//! from the `libm` crate, because C libraries differ.
+//! IEEE 754 determines every bit of the results of `+ − × ÷` and `sqrt`, but not of the other
+//! functions, in which C libraries differ. All functions of this module come from the `libm` crate.
 
-/// Returns the natural exponential.
+/// Returns e raised to the power of `x`.
 pub fn exp(x: f64) -> f64 {
     libm::exp(x)
 }

@@ -9,7 +9,7 @@
 
 use crate::Bytes;
 
-/// The packet sizes that a link charges and that its discipline counts.
+/// The bytes that a link charges, and its discipline counts, beyond the IP length of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
     /// Bytes added to every packet on the link.

@@ -1,7 +1,8 @@
 //! A packet: its headers without its bytes.
 //!
-//! A discipline reads these headers and not the wire image. One implementation therefore serves
-//! both simulated packets, which have no bytes, and real packets, whose bytes the driver keeps.
+//! A discipline reads these headers and not the wire image. One implementation of a discipline
+//! therefore handles both simulated packets, which have no bytes, and real packets, whose bytes the
+//! driver keeps.
 
 use std::ops::{Deref, DerefMut};
 
@@ -14,14 +15,15 @@ use crate::{Bytes, Instant, QuicDatagram};
 pub struct Packet(Box<PacketFields>);
 
 impl Packet {
-    /// Returns a UDP packet for tests and tools, with defaults for all other fields.
+    /// Returns a UDP packet of connection and flow number `conn`, for tests and tools. Fields that
+    /// no argument sets have defaults.
     pub fn plain(id: u64, conn: u32, ip_len: u32) -> Self {
         PacketFields::plain(id, conn, ip_len).into()
     }
 }
 
 impl Default for Packet {
-    /// Returns a packet without content, for places that hold no packet.
+    /// Returns a packet of zero bytes, as a placeholder where there is no packet.
     #[cold]
     fn default() -> Self {
         Self::plain(0, 0, 0)
@@ -54,8 +56,8 @@ impl DerefMut for Packet {
 /// The fields of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketFields {
-    /// The packet's number, unique within a run and in order of transmission. In a real network,
-    /// the packet's contents identify it at both ends of a path.
+    /// The packet's number, unique within a run and increasing in the order of transmission. The
+    /// taps of a real network identify a packet by its contents instead.
     pub id: u64,
     /// The time at which the packet entered its current queue.
     pub enqueued: Instant,
@@ -69,14 +71,14 @@ pub struct PacketFields {
     pub source: u32,
     /// The IPv4 address of the receiver.
     pub destination: u32,
-    /// The size of the IP packet, headers included.
+    /// The size of the IP packet in bytes, including its headers.
     pub ip_len: u32,
-    /// The size as the current discipline counts it: the IP packet, or the IP packet and a link
-    /// header.
+    /// The size in bytes as the current discipline counts it: the IP packet, or the IP packet and a
+    /// link header.
     pub len: u32,
-    /// The packet's direction.
+    /// The packet's direction through the access line.
     pub direction: Direction,
-    /// The index of the packet's current hop on its route.
+    /// The number of hops that the packet has completed on its route.
     pub hop: u8,
     /// The ECN field of the IP header (RFC 3168 §5).
     pub ecn: Ecn,
@@ -95,7 +97,8 @@ impl PacketFields {
         Bytes(self.len as u64)
     }
 
-    /// Returns a UDP packet for tests and tools, with defaults for all other fields.
+    /// Returns a UDP packet of connection and flow number `conn`, for tests and tools. Fields that
+    /// no argument sets have defaults.
     pub fn plain(id: u64, conn: u32, ip_len: u32) -> Self {
         let tuple = FiveTuple::nth(conn);
         Self {
@@ -155,7 +158,7 @@ impl Direction {
         self as usize
     }
 
-    /// Returns the word that scenarios and tables use.
+    /// Returns the direction's name in scenarios and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Up => "up",
@@ -214,13 +217,13 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// Returns whether a queue may mark this packet instead of dropping it.
+    /// Returns whether a queue may mark a packet with this field instead of dropping it.
     #[inline]
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotEct)
     }
 
-    /// Returns the two bits of the IP header (RFC 3168 §5).
+    /// Returns the field's two bits in the IP header (RFC 3168 §5).
     pub const fn bits(self) -> u8 {
         match self {
             Self::NotEct => 0,
@@ -238,13 +241,13 @@ pub enum Header {
     Tcp(TcpHeader),
     /// A UDP datagram.
     Udp(UdpHeader),
-    /// A UDP datagram of QUIC. The contents are outside the packet, because few packets have them.
+    /// A UDP datagram of QUIC. The contents are boxed, because few packets have them.
     Quic(Box<QuicDatagram>),
-    /// An ICMP echo request or its reply.
+    /// An ICMP echo request or reply.
     Icmp(UdpHeader),
 }
 
-/// The header of a datagram.
+/// The header of a UDP datagram or of an ICMP echo message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpHeader {
     /// The number that the application gives to the datagram. The first eight bytes of the payload
@@ -254,15 +257,16 @@ pub struct UdpHeader {
 
 /// A TCP segment, with sequence numbers that do not wrap.
 ///
-/// `seq` and `ack` count from the initial sequence number, so a SYN has `seq` 0 and the first byte
-/// of data is number 1. Both numbers are truncated to 32 bits only in the wire format.
+/// `seq` counts from the sender's initial sequence number and `ack` from the peer's, so a SYN has
+/// `seq` 0 and the first byte of data is number 1. Both numbers are truncated to 32 bits only in
+/// the wire format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpHeader {
     /// The sequence number of the first byte (or of the SYN or FIN).
     pub seq: u64,
-    /// The next byte expected from the peer; valid with [`TcpFlags::ACK`].
+    /// The next sequence number expected from the peer; valid with [`TcpFlags::ACK`].
     pub ack: u64,
-    /// The number of bytes of data.
+    /// The length of the data in bytes.
     pub payload: u32,
     /// The receive window in bytes, after scaling.
     pub window: u32,
@@ -270,7 +274,7 @@ pub struct TcpHeader {
     pub ts_val: u32,
     /// The echoed timestamp of the peer; see [`TcpHeader::ts_val`].
     pub ts_ecr: u32,
-    /// Up to four selective acknowledgements; a SYN has none.
+    /// Up to four SACK blocks; a SYN has none.
     pub sack: SackBlocks,
     /// The control bits.
     pub flags: TcpFlags,
@@ -287,7 +291,7 @@ pub struct TcpHeader {
 }
 
 impl TcpHeader {
-    /// Returns the sequence number of the first byte after this segment, counting SYN and FIN.
+    /// Returns the sequence number after this segment. SYN and FIN count as one each.
     #[inline]
     pub const fn end(&self) -> u64 {
         self.seq
@@ -346,7 +350,7 @@ impl TcpFlags {
         (self.0 >> 6 & 7) as u8
     }
 
-    /// Returns the bits of the ACE field that holds the low three bits of `value`.
+    /// Returns the flags whose ACE field holds the low three bits of `value`.
     #[inline]
     #[must_use]
     pub const fn of_ace(value: u64) -> Self {
@@ -356,8 +360,8 @@ impl TcpFlags {
 
 /// Selective acknowledgements (RFC 2018), stored relative to the cumulative acknowledgement.
 ///
-/// A duplicate-SACK block (RFC 2883) lies wholly or partly below `ack`, so the offsets are signed.
-/// The blocks are outside the packet, because most packets have none.
+/// A duplicate-SACK block (RFC 2883) may begin below `ack`, so the offsets are signed. The blocks
+/// are boxed, because most packets have none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks(Option<Box<Blocks>>);
 
@@ -401,8 +405,7 @@ impl SackBlocks {
     }
 }
 
-/// Returns the offset of `byte` from `ack`. It fits into 32 bits, because windows are far below 2
-/// GiB.
+/// Returns the offset of `byte` from `ack`. It fits into 32 bits, because windows are below 2 GiB.
 const fn relative(byte: u64, ack: u64) -> i32 {
     byte.wrapping_sub(ack) as i32
 }
@@ -416,9 +419,9 @@ pub struct FiveTuple {
     pub source: u32,
     /// The IPv4 address of the receiver.
     pub destination: u32,
-    /// The port of the sender; zero for protocols without ports (RFC 8290 §4.1.1).
+    /// The port of the sender; zero for protocols without ports (RFC 8290 §4.1).
     pub source_port: u16,
-    /// The port of the receiver.
+    /// The port of the receiver; zero for protocols without ports.
     pub destination_port: u16,
 }
 

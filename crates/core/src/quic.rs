@@ -37,22 +37,22 @@ pub struct QuicDatagram {
 /// A QUIC packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuicPacket {
-    /// The number space.
+    /// The number space to which the packet belongs.
     pub space: QuicSpace,
-    /// The packet number.
+    /// The packet number, which is unique in its space.
     pub number: u64,
     /// Whether the packet has 0-RTT protection.
     pub zero_rtt: bool,
-    /// The frames. Padding is part of the length of the datagram only.
+    /// The frames. Padding counts only in the length of the datagram.
     pub frames: Vec<QuicFrame>,
 }
 
 /// A frame of a QUIC packet (RFC 9000 §19).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QuicFrame {
-    /// PING.
+    /// PING, which only elicits an acknowledgement.
     Ping,
-    /// ACK.
+    /// ACK: the packets received.
     Ack(QuicAck),
     /// CRYPTO: bytes of the TLS handshake.
     Crypto {
@@ -63,18 +63,18 @@ pub enum QuicFrame {
     },
     /// STREAM: bytes of an application.
     Stream {
-        /// The number of the stream in the order of opening.
+        /// The stream's index in the order of opening.
         stream: u32,
         /// The offset of the first byte.
         offset: u64,
         /// The number of bytes.
         len: u32,
-        /// Whether the stream ends after the bytes.
+        /// Whether the stream ends after these bytes.
         fin: bool,
     },
-    /// `HANDSHAKE_DONE`.
+    /// `HANDSHAKE_DONE`: the server confirms the handshake.
     HandshakeDone,
-    /// `CONNECTION_CLOSE`.
+    /// `CONNECTION_CLOSE`: the sender closes the connection.
     Close,
 }
 
@@ -94,7 +94,8 @@ pub struct QuicAck {
     /// The time from the arrival of the largest acknowledged packet to the transmission of this
     /// frame.
     pub delay: Duration,
-    /// The number of packets with each ECN codepoint, if a packet of the space carried a codepoint.
+    /// The number of packets received with each ECN codepoint; `None` if no packet of the space had
+    /// one.
     pub ecn: Option<EcnCounts>,
 }
 

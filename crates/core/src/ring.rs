@@ -1,23 +1,24 @@
 //! A queue in a ring of memory whose size is a power of two.
 //!
-//! A position in the ring is a counter. Its low bits select the place, so a position wraps without
-//! a comparison. A packet passes through several queues, and a `VecDeque` takes more instructions
-//! for each operation.
+//! The values are numbered consecutively from the front to the back. The low bits of a number
+//! select the value's place, so a position wraps without a comparison. A `VecDeque` takes more
+//! instructions for each operation, and every packet passes through several queues.
 //!
 //! A caller that keeps the number of a value may use the number only while [`Ring::holds`] returns
-//! true for it. Builds without assertions do not check this: [`Ring::get`] returns another value
-//! for a number whose value has left.
+//! true for it. Only builds with assertions check this. In other builds, [`Ring::get`] returns
+//! whatever is at the number's place.
 
 use std::fmt;
 
-/// A queue whose values are numbered in the order of their arrival. Its unused places hold
-/// [`Default::default`], or values that were skipped.
+/// A queue whose values are numbered consecutively from the front to the back. The numbers begin at
+/// zero, and removals at the front do not change them. Unused places hold [`Default::default`], or
+/// values that were skipped.
 #[derive(Clone)]
 pub struct Ring<T> {
     places: Vec<T>,
     /// The number of the value at the front.
     head: usize,
-    /// The number of the next value.
+    /// The number of the next value to be added.
     tail: usize,
 }
 
@@ -40,7 +41,7 @@ impl<T: Default> Ring<T> {
         self.tail.wrapping_sub(self.head)
     }
 
-    /// Returns whether there is no value.
+    /// Returns whether the queue is empty.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.tail == self.head
@@ -59,7 +60,8 @@ impl<T: Default> Ring<T> {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Adds a value before the value that has `index` values in front of it.
+    /// Inserts a value so that it has `index` values in front of it. The numbers of all values
+    /// behind it increase by one.
     pub fn insert(&mut self, index: usize, value: T) {
         self.push(value);
         for index in (index..self.len() - 1).rev() {
@@ -79,8 +81,8 @@ impl<T: Default> Ring<T> {
         Some(std::mem::take(&mut self.places[place]))
     }
 
-    /// Removes `count` values at the front, which the caller has read. The values stay in their
-    /// places until other values arrive.
+    /// Removes up to `count` values at the front. They stay in their places until new values
+    /// overwrite them.
     #[inline]
     pub fn skip(&mut self, count: usize)
     where
@@ -89,31 +91,32 @@ impl<T: Default> Ring<T> {
         self.head = self.head.wrapping_add(count.min(self.len()));
     }
 
-    /// Returns the number of the value at the front. It equals the number of values that have left
+    /// Returns the number of the value at the front. This is also the count of values removed from
     /// the front.
     #[inline]
     pub const fn first(&self) -> usize {
         self.head
     }
 
-    /// Returns whether there is a value of this number.
+    /// Returns whether there is a value with this number.
     #[inline]
     pub const fn holds(&self, number: usize) -> bool {
         number.wrapping_sub(self.head) < self.len()
     }
 
-    /// Returns the value of this number.
+    /// Returns the value with this number.
     ///
     /// # Panics
     ///
-    /// If nothing has ever been added to the queue.
+    /// If nothing has ever been added to the queue. Builds with assertions panic whenever there is
+    /// no value with this number.
     #[inline]
     pub fn get(&self, number: usize) -> &T {
         debug_assert!(self.holds(number), "there is no value {number}");
         &self.places[self.place(number)]
     }
 
-    /// Returns the value of this number; see [`Self::get`].
+    /// Returns the value with this number; see [`Self::get`].
     #[inline]
     pub fn get_mut(&mut self, number: usize) -> &mut T {
         debug_assert!(self.holds(number), "there is no value {number}");
@@ -122,8 +125,8 @@ impl<T: Default> Ring<T> {
     }
 
     /// Returns the number of the first value for which `is_before` is false. If there is no such
-    /// value, returns the number of the next value. `is_before` must be true for all values in
-    /// front of the first such value, as in [`slice::partition_point`].
+    /// value, returns the number of the next value to be added. `is_before` must be false for all
+    /// values behind that first value, as in [`slice::partition_point`].
     pub fn partition_point(&self, is_before: impl Fn(&T) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -168,7 +171,7 @@ impl<T: Default> Ring<T> {
         (0..self.len()).map(|index| &self.places[self.place_of(index)])
     }
 
-    /// Returns the place of a counter.
+    /// Returns the place of a number.
     #[inline]
     fn place(&self, counter: usize) -> usize {
         counter & self.places.len().wrapping_sub(1)
@@ -181,9 +184,9 @@ impl<T: Default> Ring<T> {
 
     /// Doubles the memory of a full queue.
     ///
-    /// One more bit of each counter then selects the place. The values whose counters have this bit
-    /// set move to the upper half. In this half, each value is as far from the half's start as it
-    /// was from the start of the memory.
+    /// One more bit of each number then selects the place. The values whose numbers have this bit
+    /// set move to the upper half. Each of them is as far from the start of that half as it was
+    /// from the start of the memory.
     #[cold]
     fn grow(&mut self) {
         let size = self.places.len();

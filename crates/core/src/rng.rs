@@ -1,8 +1,8 @@
 //! Reproducible random numbers, in one named stream per consumer.
 //!
 //! A stream's draws depend only on the run's seed and the stream's name. A new consumer does not
-//! change the draws of other consumers. Two runs that differ only in their queue discipline see the
-//! same losses, page sizes and think times (common random numbers).
+//! change the draws of other consumers. Two runs that differ only in their queue discipline draw
+//! the same random losses, page sizes and think times (common random numbers).
 //!
 //! Source: PCG64-MCG of `rand_pcg`, whose output is documented as portable.
 
@@ -48,12 +48,13 @@ impl Rng {
         Self { generator: Pcg64Mcg::seed_from_u64(0), script: Some(Box::new(script)) }
     }
 
-    /// Returns the number of draws that a stream of [`Self::saying`] made; zero for other streams.
+    /// Returns the number of draws taken from a stream of [`Self::saying`]; zero for a stream of
+    /// [`Self::stream`].
     pub fn said(&self) -> usize {
         self.script.as_ref().map_or(0, |script| script.taken)
     }
 
-    /// Returns the next 64 bits.
+    /// Returns the next draw, which has 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         match &mut self.script {
@@ -62,19 +63,19 @@ impl Rng {
         }
     }
 
-    /// Returns the next 32 bits.
+    /// Returns the upper 32 bits of the next draw.
     #[inline]
     pub fn next_u32(&mut self) -> u32 {
         (self.next_u64() >> 32) as u32
     }
 
-    /// Returns the next 16 bits.
+    /// Returns the upper 16 bits of the next draw.
     #[inline]
     pub fn next_u16(&mut self) -> u16 {
         (self.next_u64() >> 48) as u16
     }
 
-    /// Returns a number below `bound`, by multiply-and-shift; zero if `bound` is zero.
+    /// Returns a random integer below `bound`, by multiply-and-shift; zero if `bound` is zero.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
@@ -91,27 +92,27 @@ impl Rng {
         low + (high - low) * self.unit()
     }
 
-    /// Returns an exponential number with the given mean.
+    /// Returns an exponentially distributed number with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * math::ln(1.0 - self.unit())
     }
 
-    /// Returns a normal number with the given mean and standard deviation. The function uses one of
-    /// the two numbers of Box and Muller 1958.
+    /// Returns a normally distributed number with the given mean and standard deviation. The
+    /// function computes one of the two numbers of the Box–Muller transform (1958).
     pub fn normal(&mut self, mean: f64, sd: f64) -> f64 {
         let radius = math::sqrt(-2.0 * math::ln(1.0 - self.unit()));
         mean + sd * radius * math::cos(std::f64::consts::TAU * self.unit())
     }
 
-    /// Returns a lognormal number. `mean` and `sd` are the mean and the standard deviation of the
-    /// number, not of its logarithm.
+    /// Returns a lognormally distributed number. `mean` and `sd` are the mean and the standard
+    /// deviation of the number, not of its logarithm.
     pub fn lognormal(&mut self, mean: f64, sd: f64) -> f64 {
         let variance = math::ln(1.0 + (sd / mean) * (sd / mean));
         let mu = math::ln(mean) - variance / 2.0;
         math::exp(self.normal(mu, math::sqrt(variance)))
     }
 
-    /// Returns a number of the largest extreme value (Gumbel) distribution with location `a` and
+    /// Returns a number from the largest extreme value (Gumbel) distribution with location `a` and
     /// scale `b` (Färber 2002).
     pub fn extreme(&mut self, a: f64, b: f64) -> f64 {
         // Both logarithms need positive arguments, so `u` must lie strictly between 0 and 1.

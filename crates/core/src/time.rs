@@ -1,8 +1,8 @@
 //! Instants and durations in whole nanoseconds.
 //!
 //! These types replace the types of `std::time` for three reasons. Only a driver (the simulator's
-//! agenda or a monotonic clock) supplies values. Tests can write values as literals. Instants count
-//! from the start of the run, so the instants of two runs can be compared.
+//! agenda or a monotonic clock) supplies instants. Tests can write instants as literals. Instants
+//! count from the start of the run, so the instants of two runs can be compared.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
@@ -44,14 +44,14 @@ impl Instant {
         self.0 as f64 / 1e9
     }
 
-    /// Returns the time since `earlier`; zero if `earlier` is not in the past.
+    /// Returns the time since `earlier`; zero if `earlier` is later than this instant.
     #[inline]
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
-    /// Returns this time plus `span`; [`Self::NEVER`] on overflow.
+    /// Returns this instant plus `span`; [`Self::NEVER`] on overflow.
     #[inline]
     #[must_use]
     pub const fn saturating_add(self, span: Duration) -> Self {

@@ -59,7 +59,7 @@ impl BitRate {
         if bits == 0 { None } else { Some(Self(bits)) }
     }
 
-    /// Returns the bits per second.
+    /// Returns the rate in bits per second.
     #[inline]
     pub const fn as_bps(self) -> u64 {
         self.0

@@ -13,26 +13,26 @@ use crate::report::DirectionReport;
 use crate::series::Series;
 use crate::throughput::Active;
 
-/// If packets may be reordered, the number of later arrivals after which a missing packet is lost.
-/// `spp` searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
+/// If packets may be reordered, the number of later arrivals after which a missing packet counts as
+/// lost. `spp` searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
 const OVERTAKEN: usize = 8_192;
-/// The maximum number of packets between the taps, for a path that no longer delivers. It exceeds
-/// every bandwidth-delay product.
+/// The maximum number of packets between the taps. It bounds the memory on a path that no longer
+/// delivers, and exceeds every bandwidth-delay product.
 const BETWEEN_TAPS: usize = 1 << 20;
-/// The number of bins allocated at once, more than any figure shows.
+/// The maximum number of bins allocated in advance, more than any figure shows.
 const ROOM: usize = 1 << 16;
 
 /// The properties of a packet that passes the tap on the sender's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// The flow of the packet.
+    /// The index of the flow.
     pub flow: u32,
-    /// The connection of the packet. At the end of the trial, a later arrival proves a loss only
+    /// The number of the connection. At the end of the trial, a later arrival proves a loss only
     /// within one connection, since a queue may reorder packets of different connections.
     pub conn: u32,
     /// The direction of the packet.
     pub direction: Direction,
-    /// The identity of the packet.
+    /// The identity of the packet. Identities increase in the order of sending.
     pub id: u64,
     /// The length of the IP packet in bytes.
     pub ip_len: u32,
@@ -54,7 +54,7 @@ impl Limits {
     }
 }
 
-/// The last packet that arrived in one direction, as a candidate for a pair.
+/// The last packet that arrived in one direction, as a candidate for the OUT of a pair.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Out {
     passage: Passage,
@@ -78,9 +78,9 @@ struct Flight {
     serial: u32,
 }
 
-/// Measures one direction of one flow.
+/// The meter of one direction of one flow.
 pub(crate) struct DirectionMeter {
-    /// The packets in the order of sending, which is the order of their identities.
+    /// The packets in the order of sending, which is also the order of their identities.
     flights: Ring<Flight>,
     /// If packets may be reordered: the number of `flights` that have arrived.
     landed: usize,
@@ -97,8 +97,8 @@ pub(crate) struct DirectionMeter {
 }
 
 impl DirectionMeter {
-    /// Returns a meter that counts throughput with `active`. If there is a series, its steps are
-    /// `series` long.
+    /// Returns a meter that counts throughput with `active`. `series` is the step of the time
+    /// series, which last until `end`; with `None`, there are no time series.
     pub(crate) fn new(active: Active, series: Option<Duration>, end: Instant) -> Self {
         let keep = series.is_some();
         let width = series.unwrap_or(Duration::MAX);
@@ -219,9 +219,9 @@ impl DirectionMeter {
         }
     }
 
-    /// Ends the measurement. A missing packet is lost if a later packet of its connection has
-    /// arrived. A later packet of another connection proves nothing, because a fair queue may send
-    /// it first.
+    /// Ends the measurement: pairs the remaining arrivals, and counts the missing packets. A
+    /// missing packet is lost if a later packet of its connection has arrived. A later packet of
+    /// another connection proves nothing, because a fair queue may send it first.
     pub(crate) fn lose_missing(&mut self, back: &mut Self, limits: Limits) {
         let mut arrived = BTreeSet::new();
         for flight in self.flights.iter().rev() {

@@ -54,7 +54,7 @@ impl Histogram {
         }
     }
 
-    /// Returns the number of durations.
+    /// Returns the number of durations recorded.
     pub const fn count(&self) -> u64 {
         self.count
     }
@@ -134,7 +134,8 @@ impl Histogram {
     }
 }
 
-/// A separate function keeps the code that runs for every packet short.
+/// Allocates an octave in `place` and returns it. A separate function keeps the code that runs for
+/// every packet short.
 #[cold]
 fn new_octave(place: &mut Option<Box<Octave>>) -> &mut Octave {
     place.insert(Box::new([0; SLOTS]))

@@ -15,7 +15,7 @@ pub struct Jitter {
     pub smoothed: Duration,
 }
 
-/// Computes the jitter from the delays of successive arrivals.
+/// The sums from which the jitter of successive arrivals is computed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Variation {
     previous: Option<u64>,

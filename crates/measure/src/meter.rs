@@ -27,15 +27,15 @@ pub struct Settings {
     /// The end of the trial.
     pub end: Instant,
     /// Whether packets of one flow may be reordered: on the path, or by a discipline that gives
-    /// each connection of the flow its own queue. If packets keep their order, a missing packet is
-    /// lost as soon as a later packet arrives. If packets may be reordered, a missing packet is
-    /// lost after 8192 later arrivals.
+    /// each connection of the flow its own queue. If packets keep their order, a missing packet
+    /// counts as lost as soon as a later packet arrives. If packets may be reordered, a missing
+    /// packet counts as lost after 8192 later arrivals.
     pub reorders: bool,
     /// The step of the series of bytes and round-trip times; `None` leaves the series empty.
     pub series: Option<Duration>,
 }
 
-/// Measures the flows of one run, packet by packet.
+/// The meter of the flows of one run.
 ///
 /// # Driving it
 ///
@@ -124,8 +124,8 @@ impl Meter {
         }
     }
 
-    /// Ends the measurement and returns the reports. If no later packet of its connection arrived,
-    /// a missing packet is in flight, not lost.
+    /// Ends the measurement and returns the reports of the flows. A missing packet counts as in
+    /// flight, not as lost, if no later packet of its connection arrived.
     pub fn finish(self) -> Vec<FlowReport> {
         let limits = self.limits;
         let finish = |[mut up, mut down]: [DirectionMeter; 2]| {

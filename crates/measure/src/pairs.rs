@@ -22,7 +22,7 @@ use aqmlab_core::{Duration, Instant};
 /// One round trip from the reference to the monitor and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// The midpoint of the pair, by the reference's clock.
+    /// The midpoint of OUT and IN, by the reference's clock.
     pub at: Instant,
     /// The round-trip time.
     pub rtt: Duration,
@@ -37,14 +37,14 @@ pub(crate) struct Passage {
     pub(crate) monitor: Instant,
 }
 
-/// Returns the difference of two times of one clock. The result is exact for times less than 292
-/// years apart.
+/// Returns `later` minus `earlier`. The result is exact for times in nanoseconds that are less than
+/// 292 years apart.
 #[inline]
 pub(crate) const fn difference(later: u64, earlier: u64) -> i64 {
     i64::from_ne_bytes(later.wrapping_sub(earlier).to_ne_bytes())
 }
 
-/// Returns the round trip of a pair.
+/// Returns the round trip of the pair of `out` and `inbound`.
 #[inline]
 pub(crate) fn round_trip(out: Passage, inbound: Passage) -> RoundTrip {
     let span = |from: Instant, to: Instant| difference(to.as_nanos(), from.as_nanos());
@@ -56,7 +56,7 @@ pub(crate) fn round_trip(out: Passage, inbound: Passage) -> RoundTrip {
     }
 }
 
-/// Pairs packets of both taps, in the order of the monitor's capture.
+/// The pairing of packets at both taps, in the order of the monitor's capture.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairing {
     /// The last OUT, until it is used in a pair.

@@ -24,14 +24,14 @@ pub struct PacketRecord {
     pub sent: Instant,
     /// Whether the packet was received or dropped, or was still in flight.
     pub fate: Fate,
-    /// The serial numbers of the packet's two passages among all passages of the run at either tap.
-    /// They order the passages of one instant.
+    /// The serial numbers of the packet's two passages among all passages of the run at either tap;
+    /// 0 before a passage. They order the passages of one instant.
     pub passages: [u32; 2],
-    /// The flow with which the packet is measured.
+    /// The index of the flow with which the packet is measured.
     pub flow: u32,
-    /// The connection of the packet.
+    /// The number of the packet's connection.
     pub conn: u32,
-    /// The size of the IP packet.
+    /// The length of the IP packet in bytes.
     pub ip_len: u32,
     /// The direction of the packet.
     pub direction: Direction,
@@ -40,7 +40,7 @@ pub struct PacketRecord {
     /// The ECN field at arrival.
     pub ecn: Ecn,
     /// The transport header as sent. The contents of QUIC are encrypted, so the record of a QUIC
-    /// datagram has a UDP header with the number of the packet.
+    /// datagram has a UDP header whose tag is the packet's identity.
     pub header: Header,
 }
 
@@ -75,7 +75,7 @@ impl PacketRecord {
     }
 }
 
-/// Keeps a record of every packet of a run.
+/// The records of all packets of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Records {
     kept: Vec<PacketRecord>,

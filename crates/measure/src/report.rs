@@ -12,7 +12,7 @@ use crate::window_rates::WindowRates;
 /// The measurements of one flow.
 #[derive(Clone, Debug)]
 pub struct FlowReport {
-    /// The interval in which the flow was active.
+    /// The interval in which the flow was active; empty for a flow in captures.
     pub active: Range<Instant>,
     /// The measurements of each direction, by [`Direction::index`].
     pub directions: [DirectionReport; 2],
@@ -29,7 +29,8 @@ impl Default for FlowReport {
 ///
 /// Counts and histograms cover the packets sent within the statistics interval. Round trips belong
 /// to the interval that contains their middle. Throughput covers the flow's active time, and the
-/// series cover the whole trial.
+/// series cover the whole trial. A flow in captures has no active time, so its `bytes_arrived`,
+/// `active_bytes` and `windows` stay empty.
 #[derive(Clone, Debug, Default)]
 pub struct DirectionReport {
     /// Packets that passed the tap at the sender.
@@ -62,7 +63,7 @@ pub struct DirectionReport {
     /// Round-trip times by synthetic packet pairs, with the sender of this direction as the
     /// reference.
     pub rtt: Histogram,
-    /// Round-trip times by time. The bin of a round trip is the bin that contains its midpoint;
+    /// Round-trip times over time. The bin of a round trip is the bin that contains its midpoint;
     /// bins without a sample are absent.
     pub rtt_series: Vec<Bin>,
     /// The variation of the one-way delay.

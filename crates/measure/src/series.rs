@@ -6,7 +6,8 @@
 //! sample. This systematic sampling uses no random numbers. The median is exact if a bin receives
 //! up to [`KEPT`] samples. Beyond that, it is the median of at least half of [`KEPT`] samples,
 //! taken at equal intervals from the samples of the bin. A late sample, which belongs to a closed
-//! bin, counts in all values but the median.
+//! bin, counts in all values of the bin but the median. A late sample whose bin does not exist
+//! makes a new bin.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -31,7 +32,7 @@ pub struct Bin {
     pub p50: Duration,
 }
 
-/// Collects samples into bins.
+/// A series to which samples are added.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     closed: Vec<Bin>,
@@ -51,7 +52,7 @@ pub(crate) struct Series {
 
 impl Series {
     /// Returns an empty series with bins of width `step` and memory for `bins` bins, so that
-    /// recording a sample allocates nothing.
+    /// closing a bin allocates nothing.
     pub(crate) fn new(step: Duration, bins: usize) -> Self {
         Self {
             closed: Vec::with_capacity(bins),

@@ -1,7 +1,8 @@
-//! Order statistics, such as quantiles, and the fairness index, of complete lists of samples.
+//! Statistics of complete lists of samples: quantiles, box plots, the mean, the standard deviation
+//! and the fairness index.
 //!
-//! Sources: Hyndman and Fan 1996 for the quantile (their type 7, R's default). Tukey 1977 and R's
-//! `fivenum` and `boxplot.stats` for the box, as in TEACUP's plots. Jain, Chiu and Hawe 1984 for
+//! Sources: Hyndman and Fan 1996 for the quantile (their type 7, R's default); Tukey 1977 and R's
+//! `fivenum` and `boxplot.stats` for the box, as in TEACUP's plots; Jain, Chiu and Hawe 1984 for
 //! the fairness index. Hinges and type-7 quartiles agree when the number of samples is odd, and may
 //! differ when it is even. The tables of a trial contain type-7 quartiles.
 //!

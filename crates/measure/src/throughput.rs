@@ -1,9 +1,9 @@
 //! The throughput of one direction of a flow during the flow's active interval.
 //!
-//! Sources: RFC 5166 §2.1.1 for the mean, which is the bytes that arrive in the interval divided by
-//! the interval's length. TEACUP (`analyse_throughput`) for the windows, which advance by a quarter
-//! of their length. Differences, pinned by tests: the interval is the flow's active interval, and
-//! the first window begins with it. Only windows wholly within the interval count.
+//! Sources: RFC 5166 §2.1.1 for the mean, which is the number of bytes that arrive in the interval
+//! divided by the interval's length; TEACUP (`analyse_throughput`) for the windows, which advance
+//! by a quarter of their length. Differences, pinned by tests: the interval is the flow's active
+//! interval, and the first window begins with it. Only windows wholly within the interval count.
 //!
 //! The mean counts the bytes of the packets that arrive in the interval, so it does not depend on
 //! the step.
@@ -18,7 +18,7 @@ use aqmlab_core::{Duration, Instant};
 
 use crate::window_rates::WindowRates;
 
-/// Counts the bytes of a flow as they arrive.
+/// The counter of the bytes of one direction of a flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Active {
     span: Range<u64>,
@@ -74,8 +74,8 @@ impl Active {
         self.open += u64::from(ip_len);
     }
 
-    /// Records that the flow ended by itself at `at`, before the end of its interval. Later
-    /// arrivals do not count.
+    /// Records that the flow ended by itself at `at`. Later arrivals do not count. An end after the
+    /// interval changes nothing.
     pub(crate) fn end(&mut self, at: Instant) {
         let at = at.as_nanos();
         if at <= self.span.start {

@@ -1,15 +1,15 @@
 //! The distribution of throughput over windows.
 //!
-//! Up to [`EXACT`] windows are stored as they are. Further windows go into a [`Histogram`], so that
-//! memory does not grow with the active time of a flow. A quantile then has a relative error of at
-//! most 0.1 %.
+//! Up to [`EXACT`] windows are stored exactly. If there are more, all windows are stored in a
+//! [`Histogram`], so that memory does not grow with the active time of a flow. A quantile then has
+//! a relative error of at most 0.1 %.
 
 use aqmlab_core::Duration;
 
 use crate::histogram::Histogram;
 
-/// The maximum number of windows that are stored exactly: 68 minutes of windows that advance by 250
-/// ms.
+/// The maximum number of windows that are stored exactly. It is enough for 68 minutes of windows
+/// that advance by 250 ms.
 const EXACT: usize = 16_384;
 
 /// The throughput of a flow in windows of one width.

@@ -1,16 +1,16 @@
 //! Throughput over time, in windows on the grid of a series.
 //!
-//! Source: TEACUP (`analyse_throughput`): the IP bytes that arrived in a window of, for example, 1
-//! s. The window advances by a quarter of its length, and each sample has the time of the middle of
-//! its window. Differences, pinned by tests: a window without arrivals is a sample of zero, which
-//! TEACUP omits. Only windows wholly within the interval count, while TEACUP also shows windows
-//! that overlap the ends of the interval.
+//! Source: TEACUP (`analyse_throughput`). A sample is computed from the IP bytes that arrived in a
+//! window of, for example, 1 s, and has the time of the middle of its window. The window advances
+//! by a quarter of its length. Differences, pinned by tests: a window without arrivals is a sample
+//! of zero, which TEACUP omits. Only windows wholly within the interval count, while TEACUP also
+//! shows windows that overlap the ends of the interval.
 
 use std::ops::Range;
 
 use aqmlab_core::{Duration, Instant};
 
-/// Converts bytes per step into samples of throughput.
+/// The windows in which the throughput of a series is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     /// The step in which bytes are counted, and by which a window advances.

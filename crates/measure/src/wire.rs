@@ -4,7 +4,7 @@
 //! 792, RFC 1071 (checksum). Payloads are zeros, so the checksum of a whole packet follows from its
 //! first bytes. Some fields identify a packet at both ends: the IP identification, the sequence
 //! numbers, and the application's number in a datagram's first eight bytes. The IP identification
-//! is the low half-word of the packet's identity.
+//! is the low 16 bits of the packet's identity.
 
 use aqmlab_core::{Direction, Ecn, FiveTuple, Header, TcpFlags, TcpHeader};
 
@@ -18,22 +18,22 @@ const ICMP_LEN: usize = 8;
 /// The appearance of a packet at one tap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Guise {
-    /// The addresses and ports in the packet's direction.
+    /// The addresses and ports at the tap, in the packet's direction.
     pub(crate) tuple: FiveTuple,
     /// The initial sequence numbers of the packet's sender and receiver.
     pub(crate) isn: [u32; 2],
     /// The window scale of the packet's sender.
     pub(crate) scale: u8,
-    /// The ECN field.
+    /// The ECN field at the tap.
     pub(crate) ecn: Ecn,
-    /// The TTL field.
+    /// The TTL at the tap.
     pub(crate) ttl: u8,
     /// The direction of the first packet of the connection, such as an echo request.
     pub(crate) opened_by: Direction,
 }
 
-/// Appends the headers of a packet, and the application's number, if any. Returns an error if no
-/// such packet can exist.
+/// Appends the headers of a packet to `out`, and in a datagram the application's number. Returns an
+/// error if no such packet can exist.
 pub(crate) fn encode(
     out: &mut Vec<u8>,
     record: &PacketRecord,
@@ -194,7 +194,7 @@ fn sum_of_pseudo_header(tuple: &FiveTuple, length: usize) -> u64 {
         + length as u64
 }
 
-/// Returns the sum of 16-bit words of RFC 1071, not yet folded.
+/// Returns the sum of 16-bit words (RFC 1071), not yet folded to 16 bits.
 fn sum(bytes: &[u8]) -> u64 {
     let word = |pair: &[u8]| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0));
     bytes.chunks(2).map(word).sum()

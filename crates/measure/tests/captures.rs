@@ -37,8 +37,8 @@ fn tuple(conn: u32) -> FiveTuple {
     }
 }
 
-/// Replaces the host's address and port by the gateway's address and a port of the gateway's
-/// choice.
+/// Returns the addresses of a connection behind the gateway: its source is the gateway's address
+/// and a port of the gateway's choice.
 fn translated(conn: u32) -> FiveTuple {
     let tuple = tuple(conn);
     let source_port = if tuple.protocol == 1 { 0 } else { 61_000 - conn as u16 };

@@ -6,8 +6,8 @@ use aqmlab_measure::capture::{Endpoints, Options, spp, write_captures};
 
 const MS: u64 = 1_000_000;
 
-/// Returns captures with datagrams of a far flow in both directions and of a near flow upstream
-/// only.
+/// Returns captures of two flows of datagrams: a far flow in both directions (150 ms up, 5 ms
+/// down), and a near flow upstream only (1 ms).
 fn captures() -> [Vec<u8>; 2] {
     let endpoints = [1, 2].map(|host| {
         Endpoints::plain(FiveTuple {

@@ -37,7 +37,7 @@ fn traffic() -> impl Strategy<Value = Vec<Traffic>> {
     prop::collection::vec(one, 0..200)
 }
 
-/// Returns the passages in order of time. At one instant, arrivals precede departures.
+/// Returns the passages in time order. At one instant, arrivals precede departures.
 fn taps(traffic: &[Traffic], overtaking: bool) -> Vec<Seen> {
     let mut now = 0;
     let mut latest = [0; 2];

@@ -5,10 +5,10 @@
 //! The arithmetic rounds only the tick at which a debt is paid.
 //!
 //! `net.inet.ip.dummynet.expire` is 1, so at every tick dummynet visits the next of the 64 buckets
-//! of its scheduler table. It frees the instance of an idle scheduler and the state of the
-//! discipline. This state includes CoDel's count, PIE's probability, RED's average queue length,
-//! and the keys of hashes. The next packet creates a new instance. An idle time of 64 ms always
-//! frees the instance; a shorter idle time may free it.
+//! of its scheduler table. If the scheduler instance in the bucket is idle, dummynet frees it
+//! together with the state of the discipline. This state includes CoDel's count, PIE's probability,
+//! RED's average queue length, and the keys of hashes. The next packet creates a new instance. An
+//! idle time of 64 ms always frees the instance; a shorter idle time may free it.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 
@@ -32,11 +32,11 @@ pub(crate) struct Pipe {
     asked: Instant,
     /// The tick at which the last packet sent is paid for. The packet's delay begins at that tick.
     last: u64,
-    /// The tick and the credit when the last packet sent was charged.
+    /// The tick at which the last packet sent was charged, and the credit after the charge.
     charged: (u64, i128),
     /// The delay of the pipe in ticks.
     delay: u64,
-    /// The idle state, or `None` while the pipe is sending.
+    /// The idle state, or `None` while the pipe is active.
     rest: Option<Rest>,
     /// The tick, modulo [`BUCKETS`], at which the garbage collector visits the pipe.
     phase: u64,
@@ -76,8 +76,8 @@ impl Pipe {
         Self { delay: delay.as_nanos() / TICK_NS, ..self }
     }
 
-    /// Sets at which of every [`BUCKETS`] ticks the garbage collector visits the pipe. `phase` is a
-    /// fraction of 2⁶⁴.
+    /// Sets the tick, of every [`BUCKETS`] ticks, at which the garbage collector visits the pipe.
+    /// `phase` is a fraction of 2⁶⁴.
     pub(crate) fn set_phase(&mut self, phase: u64) {
         self.phase = ((u128::from(phase) * u128::from(BUCKETS)) >> 64) as u64;
     }
@@ -101,7 +101,7 @@ impl Pipe {
     }
 
     /// Returns the time of an empty poll that is not yet reported to the discipline, if there was
-    /// one until `now`. Call this function before a packet arrives at an empty discipline.
+    /// one at or before `now`. Call this function before a packet arrives at an empty discipline.
     pub(crate) fn empty_poll(&self, now: Instant) -> Option<Instant> {
         let due = self.wakes().max(self.asked);
         (self.rest.is_none() && due <= now).then_some(due)
@@ -119,7 +119,8 @@ impl Pipe {
         self.rest = Some(Rest::Idle { watched });
     }
 
-    /// Returns whether the pipe has been freed by `now`. Each freeing is reported once.
+    /// Frees the pipe if the garbage collector has visited it by `now`. Returns whether this call
+    /// freed the pipe.
     pub(crate) fn look(&mut self, now: Instant) -> bool {
         let Some(Rest::Idle { watched }) = self.rest else { return false };
         let look = watched + (self.phase + BUCKETS - watched % BUCKETS) % BUCKETS;
@@ -130,7 +131,7 @@ impl Pipe {
         gone
     }
 
-    /// Charges a packet of `size` that is sent at `now`.
+    /// Charges a packet of `size` that is sent at `now`, and ends the idle time of the pipe.
     pub(crate) fn charge(&mut self, size: Bytes, now: Instant) {
         let tick = tick(now);
         self.activate(tick);
@@ -141,7 +142,8 @@ impl Pipe {
         self.charged = (self.served, self.credit);
     }
 
-    /// Ends the idle time of the pipe, if it is idle.
+    /// Ends the idle time of the pipe, if it is idle. The credit becomes zero, unless the idle time
+    /// began in this `tick`.
     fn activate(&mut self, tick: u64) {
         // An idle time begins with the tick in which the pipe found nothing to send, and the credit
         // of that tick is lost.

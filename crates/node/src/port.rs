@@ -42,7 +42,7 @@ pub struct Port {
     /// The IP length and transmission time of the last packet. Most packets have one of two sizes,
     /// and comparing sizes is cheaper than dividing.
     last_tx: (u32, Duration),
-    /// The log of the port.
+    /// The counters of the port, and its drops and marks.
     pub log: PortLog,
 }
 
@@ -58,7 +58,7 @@ impl Port {
         Self { qdisc, rate, shaper, credit, is_paced, overhead, rng, free, pipe, last_tx, log }
     }
 
-    /// Returns the port with a rate limited by `shaper`, not by the wire.
+    /// Returns the port with its rate limited by `shaper`.
     #[must_use]
     pub fn shaped_by(mut self, shaper: Shaper) -> Self {
         if shaper == Shaper::Htb {
@@ -77,7 +77,8 @@ impl Port {
     }
 
     /// Puts a new port into the state of a port that has long been in service and is idle. `phase`,
-    /// as a fraction of 2⁶⁴, sets the position within the period of its timers.
+    /// as a fraction of 2⁶⁴, sets the position of each timer and of dummynet's garbage collector
+    /// within its period.
     pub fn warm_up(&mut self, phase: u64) {
         self.qdisc.visit_timers(&mut |timer| timer.warm_up(phase));
         if let Some(pipe) = &mut self.pipe {
@@ -85,7 +86,7 @@ impl Port {
         }
     }
 
-    /// Enqueues a packet.
+    /// Offers a packet to the discipline, which keeps or drops it.
     #[inline]
     pub fn offer(&mut self, mut packet: Packet, now: Instant) {
         if self.pipe.is_some() && self.log.waiting == 0 {
@@ -99,8 +100,8 @@ impl Port {
         self.log.backlog_max_packets = self.log.backlog_max_packets.max(self.log.waiting);
     }
 
-    /// Returns whether a packet that arrives now may use [`Self::pass`]. The link must be free, no
-    /// packet may wait, the packet must not be the first, and the shaper must not be HTB.
+    /// Returns whether a packet that arrives at `now` may use [`Self::pass`]. The link must be
+    /// free, no packet may wait, the packet must not be the first, and the shaper must not be HTB.
     #[inline]
     pub fn is_idle(&self, now: Instant) -> bool {
         let log = &self.log;
@@ -111,7 +112,8 @@ impl Port {
     }
 
     /// Does what [`Self::offer`] and then [`Self::take`] do at an idle port, in one call of the
-    /// discipline. Returns `None` if the packet was dropped or waits.
+    /// discipline, but does not record the largest backlog. Returns `None` if the packet was
+    /// dropped or waits. The caller must call [`Self::start`] with a packet returned.
     #[inline]
     pub fn pass(&mut self, mut packet: Packet, now: Instant) -> Option<Packet> {
         if self.pipe.is_some() {
@@ -157,7 +159,7 @@ impl Port {
         packet
     }
 
-    /// Records in the port's pipe, if there is one, that a poll has left the discipline empty.
+    /// Records in the port's pipe, if there is one, that a poll found the discipline empty.
     #[cold]
     fn rest(&mut self, now: Instant) {
         if let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) {
@@ -165,7 +167,7 @@ impl Port {
         }
     }
 
-    /// Starts sending the packet just taken.
+    /// Starts to send the packet just taken; returns its times.
     #[inline]
     pub fn start(&mut self, packet: &Packet, now: Instant) -> Departure {
         if packet.ip_len != self.last_tx.0 {
@@ -211,7 +213,7 @@ impl Port {
         }
     }
 
-    /// Computes the transmission time of a packet of `ip_len` bytes.
+    /// Stores the transmission time of a packet of `ip_len` bytes in `last_tx`.
     #[inline(never)]
     fn time(&mut self, ip_len: u32) {
         let on_link = self.overhead.on_link(ip_len);
@@ -219,7 +221,7 @@ impl Port {
     }
 
     /// Removes and returns the next packet, if there is one, with its sojourn time. This function
-    /// is for a driver that decides itself when the link is free.
+    /// is for a driver that itself decides when the link is free.
     pub fn pull(&mut self, now: Instant) -> Option<(Packet, Duration)> {
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         let packet = self.qdisc.dequeue(&mut cx)?;
@@ -230,9 +232,9 @@ impl Port {
         Some((packet, sojourn))
     }
 
-    /// Returns the time of the next poll if no packet is offered before: the time at which the link
-    /// is free and the discipline ready. The time is in the past if credit is left. Returns `None`
-    /// if no packet waits.
+    /// Returns the time of the next poll, if no packet is offered before that time: the time at
+    /// which the link is free and the discipline ready. If credit is left, the time is in the past.
+    /// Returns `None` if no packet waits.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         if self.log.waiting == 0 {
@@ -244,7 +246,7 @@ impl Port {
         Some(self.free)
     }
 
-    /// Returns the time from which the discipline gives its packets, if it has packets and that
+    /// Returns the time from which the discipline releases its packets, if it has packets and that
     /// time is after `now`. A driver that calls [`Self::pull`] needs this time.
     pub fn ready_after(&self, now: Instant) -> Option<Instant> {
         let ready = if self.is_paced { self.qdisc.ready_at() } else { Instant::ZERO };
@@ -288,7 +290,7 @@ pub struct PortLog {
     pub sent: u64,
     /// IP bytes of the packets sent.
     pub sent_bytes: u64,
-    /// The time that the link spent sending.
+    /// The sum of the transmission times of the packets sent.
     pub busy: Duration,
     /// The largest backlog in packets.
     pub backlog_max_packets: u64,
@@ -298,11 +300,11 @@ pub struct PortLog {
     pub drops: [u64; Reason::ALL.len()],
     /// Packets marked.
     pub marks: u64,
-    /// Drops of each flow.
+    /// Packets dropped, by flow.
     pub flow_drops: Vec<u64>,
-    /// Marks of each flow.
+    /// Packets marked, by flow.
     pub flow_marks: Vec<u64>,
-    /// Each drop and mark, if enabled.
+    /// Each drop and mark with its time and the number of its packet, if enabled.
     pub events: Option<Vec<(Instant, u64, Event)>>,
     /// A digest of the drops and marks.
     pub digest: Digest,

@@ -15,7 +15,7 @@
 //! discipline cannot measure or control the delay in the driver. This model exists to show that
 //! effect.
 //!
-//! Differences from the sources, each pinned by a test or stated here:
+//! Differences from the sources:
 //!
 //! - The rate is fixed: there is no rate control, no probing and no retry series.
 //! - Every packet belongs to the best-effort access category and to one block-ack agreement, set up
@@ -23,8 +23,8 @@
 //! - The receiver releases reordered frames as soon as the sender gives up the missing frame. In
 //!   the standard, a `BlockAckReq` first informs the receiver.
 //! - After a failed exchange, all stations wait as long as the sender. In the standard, stations
-//!   that did not send wait for EIFS, which is 53 us longer. With two stations, one station is
-//!   always the sender.
+//!   that did not send wait for EIFS, which is 53 us longer. With two stations, this difference
+//!   affects only the receiver of a failed frame.
 //! - A frame arrives at the end of its exchange, about 50 us after its last bit.
 //! - Stations always hear each other, without delay. A collision loses all frames that it involves.
 

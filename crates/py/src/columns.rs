@@ -5,7 +5,7 @@ use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// Returns a dictionary of columns: numpy arrays, and lists of str for words.
+/// Returns the columns of `table` by name: numpy arrays, and lists of str for words.
 pub(crate) fn to_python(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table.columns {

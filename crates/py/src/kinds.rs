@@ -7,7 +7,8 @@ use aqmlab_trial::{dscp, scenario};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// Returns all registries by name.
+/// Returns lists of entries by registry: `disciplines`, `apps`, `tcp`, `profiles` and
+/// `requirements`.
 pub(crate) fn to_python(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     all.set_item("disciplines", kinds(py, aqmlab_qdisc::kinds::all())?)?;
@@ -58,8 +59,8 @@ pub(crate) fn requirement_percentiles() -> Vec<&'static str> {
     Percentile::ALL.map(Percentile::name).to_vec()
 }
 
-/// Returns the needs of an application's kind, with the notes for a reader of its verdicts. The
-/// dictionary is empty for a kind without needs.
+/// Returns the needs of an application's kind, the texts for its verdicts and the name of its
+/// requirement. The dictionary is empty for a kind without needs.
 fn needs<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyDict>> {
     let (all, list) = (PyDict::new(py), PyList::empty(py));
     let Some(stated) = aqmlab_apps::kinds::needs_of(kind) else { return Ok(all) };
@@ -83,7 +84,7 @@ fn needs<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyDict>> {
     Ok(all)
 }
 
-/// Returns the columns of `flows`, or the metrics of `apps`, that a need reads.
+/// Returns the names of the columns of `flows`, or of the metrics of `apps`, with a need's value.
 fn measure(measure: Measure) -> Vec<&'static str> {
     match measure {
         Measure::Own(metrics) => metrics.to_vec(),
@@ -176,7 +177,7 @@ fn base_units(value: Value) -> Option<End> {
     }
 }
 
-/// Returns the codepoints of Differentiated Services by name.
+/// Returns the numbers of the Differentiated Services codepoints (DSCP) by name.
 #[pyfunction]
 pub(crate) fn codepoints(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
@@ -205,7 +206,7 @@ pub(crate) fn overheads(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(all)
 }
 
-/// Returns the defaults of a scenario's keys, in nanoseconds.
+/// Returns the defaults of the scenario's keys with durations, in nanoseconds by key.
 #[pyfunction]
 pub(crate) fn scenario_defaults(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);

@@ -49,16 +49,15 @@ fn run<'py>(
 
 /// Checks a trial without running it. Returns `None`, or the place of the problem and the problem.
 ///
-/// `spec_json` is a resolved trial. The check finds every problem for which `run` refuses a trial,
-/// and takes microseconds.
+/// `spec_json` is a resolved trial. The check finds every problem for which `run` refuses a trial.
 #[pyfunction]
 fn check(spec_json: &str) -> Option<(String, String)> {
     let wrong = aqmlab_trial::parse(spec_json).and_then(|spec| aqmlab_trial::check(&spec)).err()?;
     Some((wrong.at, wrong.problem))
 }
 
-/// Returns the bit rate of the data symbols of an 802.11n rate, or `None` if the rate does not
-/// exist.
+/// Returns the data rate in bit/s of the 802.11n modulation and coding scheme `mcs`, or `None` if
+/// the scheme or the channel width does not exist.
 #[pyfunction]
 fn wifi_rate(mcs: u8, width_mhz: u32, short_guard: bool) -> Option<u64> {
     aqmlab_trial::link::wifi_rate(mcs, width_mhz, short_guard)
@@ -76,7 +75,7 @@ fn advice_schema() -> String {
     aqmlab_advice::json_schema().to_string()
 }
 
-/// Returns the time of a trial's start in captures, in seconds since 1970.
+/// Returns the Unix time that stands for a trial's start in its captures, in seconds.
 #[pyfunction]
 fn capture_epoch_s() -> u64 {
     aqmlab_measure::capture::EPOCH.as_nanos() / 1_000_000_000
@@ -92,8 +91,8 @@ fn series_step_ns(step_ns: u64, duration_ns: u64, points: u64) -> u64 {
 /// Composes the trial of a scenario without loops. The web page composes its trials with the same
 /// code. The scenario and the trial are JSON texts.
 ///
-/// Raises `ValueError` with the place and the problem if the text is not such a scenario, or if the
-/// trial cannot be run.
+/// Raises `ValueError` with the place and the problem if the scenario has keys that the page does
+/// not offer, or if the trial cannot be run.
 #[pyfunction]
 fn compose(scenario_json: &str, seed: u64) -> PyResult<String> {
     let composed = aqmlab_compose::from_json(scenario_json, seed)
@@ -104,7 +103,8 @@ fn compose(scenario_json: &str, seed: u64) -> PyResult<String> {
 /// Returns the JSON text of a trial with all members, including those that the input omits. The
 /// members have the order of the core's type.
 ///
-/// Trials that the core reads as equal have the same text.
+/// Trials that the core reads as equal have the same text. Raises `ValueError` if `spec_json` is
+/// not a resolved trial.
 #[pyfunction]
 fn complete(spec_json: &str) -> PyResult<String> {
     let spec =
@@ -127,14 +127,15 @@ fn write_captures(outcome: &aqmlab_sim::Outcome, home: &str, wan: &str) -> PyRes
         .map_err(|error| PyOSError::new_err(format!("{home}, {wan}: {error}")))
 }
 
-/// Returns everything that a scenario may name: disciplines, applications, controllers and hosts.
-/// Each has its parameters, its defaults in base units, and its source.
+/// Returns everything that a scenario may name. Disciplines, applications, congestion controllers
+/// and TCP profiles have their parameters, defaults in base units and sources. Sets of requirements
+/// have their values and sources.
 #[pyfunction]
 fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     kinds::to_python(py)
 }
 
-/// Returns the commands that set up a gateway, as JSON. `gateway` is also JSON.
+/// Returns the commands that set up the gateway `gateway`. The argument and the result are JSON.
 ///
 /// Raises `ValueError` if `gateway` is not the JSON of a gateway.
 #[pyfunction]
@@ -142,7 +143,8 @@ fn gateway_settings(gateway: &str) -> PyResult<String> {
     aqmlab_advice::settings(gateway).map_err(PyValueError::new_err)
 }
 
-/// Returns the advice that follows from some runs, as JSON. `evidence` is also JSON.
+/// Returns the advice that follows from the runs in `evidence`. The argument and the result are
+/// JSON.
 ///
 /// Raises `ValueError` if `evidence` is not JSON of the form of `aqmlab_advice::Evidence`.
 #[pyfunction]
@@ -157,7 +159,7 @@ fn owned_activity(who: &str, title: &str) -> String {
     aqmlab_advice::owned(who, title)
 }
 
-/// Returns the version of the core.
+/// Returns the version of the core's package.
 #[pyfunction]
 fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")

@@ -5,10 +5,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// Compares a discipline with a recording, operation by operation. Returns a dictionary with the
-/// number of equal `operations`, and the packets `offered`, `given`, `dropped` and `marked` in
-/// them. It also has the operations `moved` before a timer update, the updates `late` by a tick,
-/// and the first `difference` or None. Raises `ValueError` for an incomplete recording.
+/// Compares a discipline with a recording, operation by operation, up to the first difference.
+/// Returns a dictionary. `operations` is the number of equal operations. `offered`, `given`,
+/// `dropped` and `marked` are the numbers of packets enqueued, dequeued, dropped and marked in
+/// them. `moved` is the number of operations that were moved before a timer update. `late` is the
+/// number of updates that were late by a tick. `difference` describes the first difference, or is
+/// None. Raises `ValueError` for a text that is not a complete recording.
 #[pyfunction]
 pub(crate) fn compare<'py>(py: Python<'py>, recording_json: &str) -> PyResult<Bound<'py, PyDict>> {
     let found = py

@@ -1,4 +1,4 @@
-//! Measures pairs of captures.
+//! Measures pairs of captures of the same traffic (`aqmlab spp`).
 
 use std::fs::File;
 use std::io::BufReader;
@@ -30,10 +30,11 @@ impl Default for Wishes {
 }
 
 /// Measures the capture `first` against the capture `second`. Returns a dictionary with counts of
-/// packets and a table `flows` of columns. With the option `samples`, there is also a table
-/// `samples` with every round trip. Its column `at_s` is the time after the first packet of the
-/// reference's capture. Its column `row` is the row of the flow in `flows`. Raises `ValueError` for
-/// captures that cannot be read and for wrong options.
+/// packets and the columns of the table `flows`, which has a row for each direction of a flow. With
+/// the option `samples`, there is also a table `samples` with every round trip. Its column `row` is
+/// the index of the row in `flows`. Its column `at_s` counts from the first packet of the sender's
+/// capture, or of either capture if the clocks agree. Raises `ValueError` for captures that cannot
+/// be read and for wrong options.
 #[pyfunction]
 #[pyo3(signature = (first, second, options_json="{}"))]
 pub(crate) fn spp<'py>(
@@ -74,7 +75,7 @@ pub(crate) fn spp<'py>(
     Ok(result)
 }
 
-/// Returns every round trip, in the order of the rows of the table of flows.
+/// Returns the columns of the table of round trips, in the order of the rows of the table of flows.
 fn samples(report: &SppReport) -> Columns {
     let mut columns = Columns::default();
     let trips = report.flows.iter().flat_map(|flow| &flow.samples).zip(0_u32..);
@@ -123,7 +124,7 @@ fn protocol(number: u8) -> String {
     }
 }
 
-/// Columns in the order in which they first appear.
+/// The columns of a table by name, in the order in which they first appear.
 #[derive(Default)]
 struct Columns {
     texts: Vec<(&'static str, Vec<String>)>,

@@ -1,4 +1,4 @@
-//! Verdicts, and statistics over seeds.
+//! Passes verdicts, and statistics over seeds, to Python.
 
 use aqmlab_verdict::rows::FLOW_NUMBERS;
 use aqmlab_verdict::statistics::{self, BySeed, Estimate};
@@ -13,7 +13,7 @@ type FlowValues = (String, String, bool, [f64; FLOW_NUMBERS.len()]);
 /// A median over seeds, the ends of its interval, and the number of seeds.
 type EstimateValues = (f64, f64, f64, usize);
 
-/// Judges the applications of trials.
+/// Collects trials, and judges their applications.
 #[pyclass]
 #[derive(Default)]
 pub(crate) struct Judge(aqmlab_verdict::Judge);
@@ -26,8 +26,9 @@ impl Judge {
     }
 
     /// Adds a trial of a condition. `spec_json` is a resolved trial, and `stated_json` holds the
-    /// needs that its scenario states: `limits_ms`, `rates_mbit` and `requirements`, by application.
-    /// Raises `ValueError` if either text cannot be read.
+    /// needs that its scenario states: `limits_ms`, `rates_mbit` and `requirements`, by
+    /// application. `flows` and `apps` hold the rows of the trial's tables. Raises `ValueError` if
+    /// either text cannot be read.
     fn add(
         &mut self,
         condition_and_seed: (u32, u64),
@@ -61,7 +62,8 @@ pub(crate) fn report_schema() -> String {
     aqmlab_verdict::report::json_schema().to_string()
 }
 
-/// Returns the names of the numeric columns of `flows` whose values `Judge.add` takes, in order.
+/// Returns the names of the numeric columns of `flows` whose values `Judge.add` takes, in the order
+/// of the values.
 #[pyfunction]
 pub(crate) fn flow_numbers() -> Vec<&'static str> {
     FLOW_NUMBERS.to_vec()
@@ -90,9 +92,9 @@ pub(crate) fn difference(these: BySeed, baseline: BySeed) -> Option<EstimateValu
     statistics::difference(&these, &baseline).map(parts)
 }
 
-/// Returns the numbers of judged applications, of bad applications and of applications that are not
-/// good, and whether applications were judged and none of them is bad. Raises `ValueError` for an
-/// unknown word.
+/// Counts applications, given the words of their verdicts. Returns the numbers of judged, of bad
+/// and of judged but not good applications, and whether applications were judged and none of them
+/// is bad. Raises `ValueError` for an unknown word.
 #[pyfunction]
 pub(crate) fn service(words: Vec<String>) -> PyResult<(usize, usize, usize, bool)> {
     let words: Result<Vec<Word>, String> = words.into_iter().map(Word::try_from).collect();
@@ -100,7 +102,7 @@ pub(crate) fn service(words: Vec<String>) -> PyResult<(usize, usize, usize, bool
     Ok((counted.judged, counted.bad, counted.not_good(), counted.serves()))
 }
 
-/// Returns the words of verdicts, the worst first.
+/// Returns all words that a verdict can have, the worst first.
 #[pyfunction]
 pub(crate) fn verdict_words() -> [&'static str; 5] {
     Word::WORST_FIRST.map(Word::text)

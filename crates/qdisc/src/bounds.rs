@@ -5,51 +5,53 @@ use aqmlab_core::{Bounds, Duration};
 
 const U32: u64 = u32::MAX as u64;
 
-/// A limit in packets or bytes: 32 bits in `tc` and `ipfw`, and above zero, because a queue with no
-/// room drops every packet.
+/// The bounds of a limit in packets or bytes: 32 bits in `tc` and `ipfw`, and above zero, because a
+/// queue with no room drops every packet.
 pub(crate) const ROOM: Bounds = Bounds::Whole(1, U32);
 
-/// A limit that may be zero; zero then has a special meaning.
+/// The bounds of a limit that may be zero; zero then has a special meaning.
 pub(crate) const ROOM_OR_NONE: Bounds = Bounds::Whole(0, U32);
 
-/// A duration that `tc` sends as microseconds in 32 bits, above zero.
+/// The bounds of a duration above zero that `tc` sends as microseconds in 32 bits.
 pub(crate) const MICROS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_micros(U32));
 
-/// A duration with the bounds of [`MICROS`], or zero.
-pub(crate) const MICROS_OR_NONE: Bounds = Bounds::span(Duration::ZERO, Duration::from_micros(U32));
+/// Zero, or the bounds of [`MICROS`].
+pub(crate) const MICROS_OR_NONE: Bounds =
+    Bounds::zero_or_span(Duration::from_micros(1), Duration::from_micros(U32));
 
 /// The bounds of dummynet's times of up to five seconds (FreeBSD 10.4 `dn_aqm_codel.c`).
 pub(crate) const FIVE_SECONDS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_secs(5));
 
-/// A duration with the bounds of [`FIVE_SECONDS`], or zero (`dn_sched_fq_pie.c`).
+/// Zero, or the bounds of [`FIVE_SECONDS`] (`dn_sched_fq_pie.c`).
 pub(crate) const FIVE_SECONDS_OR_NONE: Bounds =
-    Bounds::span(Duration::ZERO, Duration::from_secs(5));
+    Bounds::zero_or_span(Duration::from_micros(1), Duration::from_secs(5));
 
 /// The bounds of dummynet's times of up to ten seconds (FreeBSD 10.4 `dn_aqm_pie.c`).
 pub(crate) const TEN_SECONDS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_secs(10));
 
-/// A duration with the bounds of [`TEN_SECONDS`], or zero.
+/// Zero, or the bounds of [`TEN_SECONDS`].
 pub(crate) const TEN_SECONDS_OR_NONE: Bounds =
-    Bounds::span(Duration::ZERO, Duration::from_secs(10));
+    Bounds::zero_or_span(Duration::from_micros(1), Duration::from_secs(10));
 
-/// The tick of a kernel's clock: from 1 us to 1 s.
+/// The bounds of the tick of a kernel's clock.
 pub(crate) const TICK: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(1));
 
-/// A tick with the bounds of [`TICK`], or zero for an ideal timer.
-pub(crate) const TICK_OR_IDEAL: Bounds = Bounds::span(Duration::ZERO, Duration::from_secs(1));
+/// Zero for an ideal timer, or the bounds of [`TICK`].
+pub(crate) const TICK_OR_IDEAL: Bounds =
+    Bounds::zero_or_span(Duration::from_micros(1), Duration::from_secs(1));
 
-/// The perturbation of a flow hash, 32 bits in Linux.
+/// The bounds of the perturbation of a flow hash, 32 bits in Linux.
 pub(crate) const SALT: Bounds = Bounds::Whole(0, U32);
 
 /// The bounds of a probability.
 pub(crate) const PROBABILITY: Bounds = Bounds::Real(0.0, 1.0);
 
-/// The gains of PIE in 1/s: from zero to the gain at which a delay 1 ms above the target adds 1 to
-/// the probability.
+/// The bounds of PIE's gains in 1/s: from zero to the gain at which a delay 1 ms above the target
+/// adds 1 to the probability.
 pub(crate) const GAIN: Bounds = Bounds::Real(0.0, 1_000.0);
 
-/// The size of an average packet. The average is at most the size of the largest packet.
+/// The bounds of the average packet size, which is at most the size of the largest IP packet.
 pub(crate) const PACKET_BYTES: Bounds = Bounds::Whole(1, 65_535);

@@ -5,8 +5,8 @@
 //! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. [`Rules`] chooses between their differences.
 //!
 //! Difference: the RFC, Linux and FreeBSD hash the five-tuple with a random key, so their hash
-//! collisions cannot be reproduced. This module mixes the packet's own tuple hash with a salt of the
-//! discipline. It scales the result to the number of queues as in Linux.
+//! collisions cannot be reproduced. This module mixes the packet's own tuple hash with a salt of
+//! the discipline. It scales the result to the number of queues as in Linux.
 
 use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason, Rng};
 
@@ -21,7 +21,7 @@ pub enum Rules {
     /// RFC 8290 §4.2: credit is used up when it is negative. An empty new flow always joins the old
     /// flows.
     Rfc8290,
-    /// The same rules as [`Rules::Rfc8290`].
+    /// The same rules as [`Rules::Rfc8290`], but dummynet may reset the flows.
     FreeBsd,
 }
 
@@ -48,7 +48,7 @@ pub struct Settings {
     pub rules: Rules,
 }
 
-/// A fixed number of queues, each with the state `S` of its law.
+/// A fixed number of queues, each with the state `S` of its control law.
 ///
 /// # Driving it
 ///
@@ -114,7 +114,8 @@ impl<S> Flows<S> {
         }
     }
 
-    /// Returns the queue of `packet`.
+    /// Returns the index of the queue of `packet`. The first call draws the salt from `rng` if the
+    /// salt is random.
     #[inline]
     pub fn classify(&mut self, packet: &Packet, rng: &mut Rng) -> usize {
         let salt = *self.salt.get_or_insert_with(|| rng.next_u32());
@@ -193,9 +194,10 @@ impl<S> Flows<S> {
         self.table[index].deficit -= i64::from(packet.len);
     }
 
-    /// Records that flow `index` had nothing to send. A new flow moves to the old list, because
-    /// single packets could otherwise starve the old flows (RFC 8290 §4.2). In Linux it moves only
-    /// if there are old flows. Returns whether the flow is now on neither list.
+    /// Records that flow `index` had nothing to send. An old flow leaves the lists. A new flow
+    /// moves to the old list, because a flow of single packets could otherwise always be new and
+    /// starve the old flows (RFC 8290 §4.2). In Linux a new flow moves only if there are old flows.
+    /// Returns whether the flow is now on neither list.
     pub fn emptied(&mut self, index: usize) -> bool {
         let was_new = self.table[index].on == On::New;
         self.remove_first(index);
@@ -276,7 +278,7 @@ impl<S> Flows<S> {
         self.table[index].queue.backlog()
     }
 
-    /// Returns the state of the law of queue `index`.
+    /// Returns the state of the control law of queue `index`.
     #[inline]
     pub fn state(&mut self, index: usize) -> &mut S {
         &mut self.table[index].state
@@ -292,7 +294,7 @@ impl<S> Flows<S> {
         self.table.iter().filter(|flow| flow.on != On::Neither).map(|flow| &flow.state)
     }
 
-    /// Returns the number of new flows and of old flows.
+    /// Returns the number of new flows and the number of old flows.
     pub fn active(&self) -> (usize, usize) {
         (self.new.len, self.old.len)
     }
@@ -414,7 +416,7 @@ const fn named(index: u32) -> Option<usize> {
     if index == NOBODY { None } else { Some(index as usize) }
 }
 
-/// The two ends of a list; the links are in the flows.
+/// The two ends and the length of a list; the links are in the flows.
 struct List {
     head: u32,
     tail: u32,

@@ -54,7 +54,8 @@ pub trait Qdisc: Send {
     /// Offers `packet`. The discipline keeps it or drops it, and may drop other packets.
     fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>);
 
-    /// Removes the next packet to send, if there is one.
+    /// Removes and returns the next packet to send, if there is one. The discipline may drop other
+    /// packets.
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet>;
 
     /// Does what [`Self::enqueue`] and then [`Self::dequeue`] do. The port calls this only while

@@ -20,7 +20,7 @@ pub struct PacketQueue {
 }
 
 impl PacketQueue {
-    /// Appends `packet`, which arrives now.
+    /// Appends `packet`, and records `now` as its arrival time.
     #[inline]
     pub fn push(&mut self, mut packet: Packet, now: Instant) {
         packet.enqueued = now;
@@ -58,7 +58,7 @@ impl PacketQueue {
         self.waiting.front()?.as_ref()
     }
 
-    /// Returns the backlog.
+    /// Returns the number of packets and their total size.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         Backlog { packets: self.waiting.len(), bytes: self.bytes }

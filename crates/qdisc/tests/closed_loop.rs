@@ -9,7 +9,7 @@ use rig::Rig;
 /// The steady state of a run.
 #[derive(Debug)]
 struct Settled {
-    /// Mean sojourn in milliseconds, over the second half.
+    /// The mean sojourn time in milliseconds, over the second half of the run.
     delay_ms: f64,
     /// The standard deviation of the delay.
     spread_ms: f64,

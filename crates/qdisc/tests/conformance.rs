@@ -1,5 +1,5 @@
-//! Tests the contract of `Qdisc` on every registered discipline, with random operations and every
-//! parameter, and the completeness of each declaration. The example discipline of
+//! Tests every registered discipline against the contract of `Qdisc`, with random operations and
+//! every parameter. Also tests that each declaration is complete. The example discipline of
 //! docs/howto/write-a-discipline.md passes the same tests.
 
 #[path = "../src/bounds.rs"]
@@ -82,8 +82,8 @@ impl Model {
         }
     }
 
-    /// Returns the next packet. A connection has one priority and one codepoint, so that even strict
-    /// bands keep its order.
+    /// Returns the next packet. A connection has one priority and one codepoint, so that even
+    /// strict bands keep its order.
     fn packet(&mut self, conn: u32, len: u32, ecn: Ecn) -> Packet {
         let id = self.offered;
         self.offered += 1;
@@ -122,8 +122,7 @@ impl Model {
         check(empty, || format!("packets without bytes: {backlog:?}"))
     }
 
-    /// Checks that every packet has exactly one outcome, and that only ECN-capable packets were
-    /// marked.
+    /// Checks that no packet has two outcomes, and that no Not-ECT packet was marked.
     fn fates(&self, rig: &Rig) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         for id in self.sent.iter().copied().chain(rig.ledger.drops()) {
@@ -187,7 +186,7 @@ fn take(rig: &mut Rig, model: &mut Model, now: Instant) -> Result<(), String> {
 }
 
 /// Returns the default parameters of a kind, two variants with so small a limit that the discipline
-/// overflows, and a variant with ECN.
+/// overflows, and, if the kind has the parameter `ecn`, a variant with ECN.
 fn settings(kind: &'static Kind<dyn Qdisc>) -> Vec<Args> {
     let mut all = vec![Args::defaults(kind.params)];
     for limit in [1, 7] {
@@ -271,7 +270,7 @@ fn a_packet_passes_an_empty_discipline_as_if_it_was_enqueued_and_dequeued() {
     }
 }
 
-/// Returns the settings of [`settings`], and settings that mark more.
+/// Returns the settings of [`settings`], and settings with which more packets are marked.
 fn marking(kind: &'static Kind<dyn Qdisc>) -> Vec<Args> {
     let mut all = settings(kind);
     for (name, value) in [
@@ -328,7 +327,8 @@ fn seeded() -> proptest::test_runner::TestRng {
     proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha)
 }
 
-/// Returns values that a user might write, sensible or not, and the ends of the allowed range.
+/// Returns allowed values of `param`: values that a user might write, sensible or not, and the ends
+/// of the range.
 fn others(param: &Param) -> Vec<Value> {
     let ends = param.bounds.ends(param.default).map(|(least, most)| [least, most]);
     let mut all = of_its_type(param);

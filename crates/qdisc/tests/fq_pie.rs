@@ -1,4 +1,4 @@
-//! Tests FQ-PIE in Linux and in FreeBSD with flows that become active and idle.
+//! Tests the FQ-PIE of Linux and of FreeBSD with flows that become active and idle.
 
 mod rig;
 
@@ -7,7 +7,8 @@ use rig::{Rig, ms};
 
 const FULL: u32 = 1_514;
 
-/// Returns a packet of connection `conn`. The ids of connection `conn` start at `conn` million.
+/// Returns a packet of connection `conn`. The ids of connection `conn` start at `conn` times 1 000
+/// 000.
 fn of(conn: u32, id: u64) -> Packet {
     Packet::plain(u64::from(conn) * 1_000_000 + id, conn, FULL)
 }

@@ -12,7 +12,7 @@ use rig::cake::{
 /// The transmission time of a frame of 1514 bytes at 10 Mbit/s.
 const FRAME: Duration = Duration::from_nanos(1_211_200);
 
-/// Returns a CAKE with one tin and with a flow for each of these hashes.
+/// Returns `cake` with one tin, to which one packet with each of these hashes was offered.
 fn flows(hashes: impl IntoIterator<Item = u32>) -> Rig {
     let mut rig = cake(&[word("diffserv", "besteffort")]);
     for (id, hash) in hashes.into_iter().enumerate() {

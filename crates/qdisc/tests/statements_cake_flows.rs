@@ -7,8 +7,8 @@ use aqmlab_core::{Duration, Packet};
 use rig::Rig;
 use rig::cake::{START, between, cake, coded, departures, mbit, shares, statistic, word};
 
-/// Returns a CAKE with one tin. Each connection has one of the host pairs `pairs` and `depth`
-/// packets.
+/// Returns `cake` with one tin. There is one connection between each pair of hosts in `pairs`, and
+/// `depth` packets of each connection wait.
 fn backlogged(isolation: &str, pairs: &[[u32; 2]], depth: u64) -> Rig {
     let words = [word("diffserv", "besteffort"), word("isolation", isolation), mbit(100)];
     let mut rig = cake(&words);

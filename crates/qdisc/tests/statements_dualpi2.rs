@@ -43,7 +43,8 @@ fn filled(name: &str, changes: &[(&str, Value)], classic: (u64, u32), low: (u64,
     rig
 }
 
-/// Returns the queue of each of the next packets, `L` or `C`. L4S packets are numbered from 1000.
+/// Dequeues up to `packets` packets and returns the queue of each, `L` or `C`. L4S packets are
+/// numbered from 1000.
 fn served(rig: &mut Rig, at: Instant, packets: usize) -> String {
     let queue = |id| if id >= 1_000 { 'L' } else { 'C' };
     (0..packets).filter_map(|_| rig.take_id(at)).map(queue).collect()

@@ -23,7 +23,8 @@ fn rig(name: &str, limit: u64, quantum: u64) -> Rig {
     Rig::new(name, &[("limit", limit), ("quantum", quantum), ("salt", Value::Count(1))])
 }
 
-/// Dequeues one packet of the next flow; returns `None` as the packet if its queue is empty.
+/// Dequeues one packet of the next flow. Returns the flow, and the packet's id or `None` if the
+/// flow's queue is empty.
 fn serve(flows: &mut Flows<()>) -> (usize, Option<u64>) {
     let index = flows.next_flow().expect("a flow is active");
     match flows.turn(index).0.pop(ms(1)) {
@@ -262,8 +263,9 @@ fn c29_freebsd_takes_one_packet_from_the_queue_with_most_of_them() {
     assert_eq!(rig.ledger.drops(), [0], "three small packets are more than two large ones");
 }
 
-/// Returns the outcome of packet 14 in a second episode, 200 ms after a first episode with a single
-/// signal. Between the episodes, an overflow dropped two packets.
+/// Returns the packets dropped at 358 ms, in a second episode that begins 200 ms after a first
+/// episode. The first episode has a single signal. Between the two signals, an overflow drops two
+/// packets.
 fn second_episode_after_overflow(name: &str) -> Vec<u64> {
     let changes = [("limit", Value::Count(3)), ("mtu", Value::Bytes(Bytes(500)))];
     let mut rig = Rig::new(name, &changes);

@@ -8,7 +8,7 @@ use aqmlab_core::{Duration, Ecn, EcnCounts, Instant, QuicAck};
 use crate::ranges::Ranges;
 
 /// The longest time by which an end delays an acknowledgement (`max_ack_delay`, RFC 9000 §18.2).
-pub const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+pub(crate) const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
 /// The number of ack-eliciting packets after which an end sends an acknowledgement at once
 /// (§13.2.2).
 const ELICITING_THRESHOLD: u32 = 2;

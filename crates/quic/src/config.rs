@@ -2,8 +2,6 @@
 
 use aqmlab_tcp::cc::CongestionControl;
 
-use crate::streams::Schedule;
-
 /// The smallest payload in bytes of a datagram with an Initial packet of the client (RFC 9000
 /// §14.1).
 pub const MIN_INITIAL: u32 = 1_200;
@@ -17,26 +15,24 @@ const MOST_PAYLOAD: u32 = 1_452;
 pub struct Config {
     /// The congestion control of the end, in its initial state.
     pub cc: Box<dyn CongestionControl>,
-    /// The size of the largest IP packet in bytes.
+    /// The MTU in bytes. Packets have at most 1480 bytes.
     pub mtu: u32,
-    /// Whether the end sends ECT(0).
+    /// Whether the end sends ECT(0), until the validation of ECN fails.
     pub ecn: bool,
     /// Whether the connection resumes an earlier connection. The client then sends data in 0-RTT
     /// packets, and the server sends no certificate. A token of the earlier connection validates
     /// the client's address (RFC 9000 §8.1.3). Both ends of a connection have the same value.
     pub zero_rtt: bool,
-    /// The order in which streams send.
-    pub schedule: Schedule,
 }
 
 impl Config {
-    /// Returns a configuration with Ethernet's MTU, without ECN and 0-RTT.
+    /// Returns a configuration with the controller `cc` and Ethernet's MTU, without ECN and 0-RTT.
     pub fn new(cc: Box<dyn CongestionControl>) -> Self {
-        Self { cc, mtu: 1_500, ecn: false, zero_rtt: false, schedule: Schedule::default() }
+        Self { cc, mtu: 1_500, ecn: false, zero_rtt: false }
     }
 
     /// Returns the largest payload in bytes of a datagram after the handshake
-    /// (`max_datagram_size`). The search for the path's MTU is not modelled.
+    /// (`max_datagram_size`).
     pub(crate) fn max_datagram_size(&self) -> u32 {
         self.mtu.saturating_sub(HEADERS).clamp(MIN_INITIAL, MOST_PAYLOAD)
     }

@@ -7,7 +7,9 @@
 //! Chromium. Differences from Appendix B, each pinned by a test:
 //!
 //! - the slow-start threshold after a congestion event is the controller's;
-//! - a controller that always sets the window (BBR) is not limited by this module.
+//! - this module never reduces the window of a controller that always sets it (BBR). Persistent
+//!   congestion (§7.6.2) then has no effect, as in Chromium (`BbrSender`) and quinn-proto (`Bbr`),
+//!   and is not counted.
 
 use aqmlab_core::{BitRate, Duration, Instant};
 use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
@@ -22,13 +24,14 @@ const INITIAL_BYTES: u64 = 14_720;
 const INITIAL_DATAGRAMS: u64 = 10;
 /// The number of datagrams in the minimum window (`kMinimumWindow`).
 const MINIMUM_DATAGRAMS: u64 = 2;
-/// The number of datagrams that a sender may leave unused if the window is to grow.
+/// The number of datagrams of the window that may be unused while the window grows (Chromium's
+/// `kMaxBurstBytes`).
 const UNUSED_DATAGRAMS: u64 = 3;
-/// The largest window, which no path of the model reaches.
+/// The largest window in bytes, which no path of the model reaches.
 const CLAMP: u64 = 1 << 40;
 
 /// Returns the initial congestion window for datagrams of `mds` bytes.
-pub const fn initial_window(mds: u32) -> u64 {
+const fn initial_window(mds: u32) -> u64 {
     let mds = mds as u64;
     let floor = if INITIAL_BYTES > 2 * mds { INITIAL_BYTES } else { 2 * mds };
     if INITIAL_DATAGRAMS * mds < floor { INITIAL_DATAGRAMS * mds } else { floor }
@@ -59,7 +62,7 @@ impl Packet {
     }
 }
 
-/// The outcome of an acknowledgement.
+/// The effects of an acknowledgement.
 pub(crate) struct Outcome<'a> {
     pub(crate) now: Instant,
     /// The newly acknowledged packets in flight, in the order of transmission.
@@ -82,7 +85,7 @@ pub(crate) struct Congest {
     in_recovery: bool,
     /// Whether the window or pacing stopped the sender when it last sent.
     is_held: bool,
-    /// Whether acknowledgements let the window grow, because the sender uses it (§7.8).
+    /// Whether the sender uses the window, so that acknowledgements let the window grow (§7.8).
     pub(crate) limited: bool,
     /// The total of bytes sent.
     sent: u64,
@@ -161,7 +164,8 @@ impl Congest {
         }
     }
 
-    /// Decides whether the data in flight before an acknowledgement use the window.
+    /// Decides whether the sender uses the window. The caller has not yet processed the
+    /// acknowledgement.
     pub(crate) fn check_use(&mut self) {
         let Window { cwnd, segment, .. } = self.window;
         let is_half_used = self.window.in_slow_start() && self.in_flight > cwnd / 2;
@@ -203,7 +207,7 @@ impl Congest {
         self.cc.on_sample(&mut self.window, &ack);
         if self.cc.controls_cwnd() {
             self.cc.control(&mut self.window, &ack, self.in_recovery);
-        } else if grown > 0 && !self.in_recovery {
+        } else if grown > 0 {
             let ack = Ack { acked: grown, bytes: grown, ..ack };
             self.cc.on_ack(&mut self.window, &ack);
         }
@@ -258,10 +262,63 @@ impl Congest {
         true
     }
 
-    /// Handles persistent congestion (§7.6.2).
-    pub(crate) fn on_persistent_congestion(&mut self, now: Instant) {
+    /// Handles persistent congestion (§7.6.2). Returns whether the window was set to its minimum.
+    pub(crate) fn on_persistent_congestion(&mut self, now: Instant) -> bool {
+        if self.cc.controls_cwnd() {
+            return false;
+        }
         (self.recovery_start, self.in_recovery) = (None, false);
         self.window.cwnd = MINIMUM_DATAGRAMS * self.window.segment;
         self.cc.on_event(&mut self.window, CcEvent::RtoEntered, now);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Args;
+    use aqmlab_tcp::cc::kinds;
+
+    use super::*;
+
+    fn congest(cc: &str) -> Congest {
+        let kind = kinds::find(cc).expect("the controller exists");
+        let mut congest = Congest::new((kind.build)(&Args::defaults(kind.params)), 1_452);
+        congest.on_established(Instant::ZERO, &Rtt::default());
+        for _ in 0..10 {
+            congest.on_sent(Instant::ZERO, 1_452);
+        }
+        congest
+    }
+
+    #[test]
+    fn c225_the_initial_window_depends_on_the_datagram_size() {
+        let windows = [1_200, 1_472, 1_500, 9_000].map(initial_window);
+        assert_eq!(windows, [12_000, 14_720, 14_720, 18_000]);
+    }
+
+    #[test]
+    fn a_loss_halves_the_window_unless_the_controller_always_sets_it() {
+        for (cc, window) in [("reno", 7_260), ("bbr", 14_520)] {
+            let (mut congest, now) = (congest(cc), Instant::from_millis(40));
+            let in_flight = congest.in_flight;
+            assert!(congest.on_congestion(
+                now,
+                Instant::ZERO,
+                Signal::Loss,
+                in_flight,
+                &Rtt::default()
+            ));
+            assert_eq!(congest.window().cwnd, window, "{cc}");
+        }
+    }
+
+    #[test]
+    fn persistent_congestion_leaves_two_datagrams_unless_the_controller_always_sets_the_window() {
+        for (cc, window) in [("reno", 2_904), ("bbr", 14_520)] {
+            let mut congest = congest(cc);
+            congest.on_persistent_congestion(Instant::from_millis(40));
+            assert_eq!(congest.window().cwnd, window, "{cc}");
+        }
     }
 }

@@ -5,20 +5,21 @@ use std::collections::VecDeque;
 use aqmlab_core::{BitRate, Duration, Ecn, Instant, QuicDatagram, QuicPacket, QuicSpace};
 use aqmlab_tcp::SenderState;
 
-use crate::acks::{AckTracker, MAX_ACK_DELAY};
+use crate::acks::AckTracker;
 use crate::config::{Config, MIN_INITIAL};
 use crate::handshake::{Handshake, Role};
 use crate::pacer::{self, Pacer};
 use crate::recovery::{Expiry, Recovery, Standing};
 use crate::streams::Streams;
 
-/// The time without a packet after which an end forgets the connection (quinn-proto 0.11, Chromium).
+/// The time without a packet after which an end forgets the connection (quinn-proto 0.11,
+/// Chromium).
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The factor of the anti-amplification limit (RFC 9000 §8.1).
 const AMPLIFICATION: u64 = 3;
 /// The number of datagrams that an end sends at a probe timeout (RFC 9002 §6.2.4).
 const PROBES: u32 = 2;
-/// The number of datagrams in a burst, which is that of the initial window (RFC 9002 §7.7).
+/// The largest number of full datagrams in a burst: that of the initial window (RFC 9002 §7.7).
 const BURST_DATAGRAMS: u64 = 10;
 
 /// A notification to the application.
@@ -26,16 +27,16 @@ const BURST_DATAGRAMS: u64 = 10;
 pub enum Event {
     /// The application may send. With 0-RTT, the client gets this event at once.
     Established,
-    /// The application has read this many further bytes of a stream, in order.
+    /// The application has read further bytes of a stream, in order.
     Readable {
-        /// The stream.
+        /// The number of the stream.
         stream: u32,
-        /// The number of bytes.
+        /// The number of further bytes.
         bytes: u64,
     },
     /// The peer has ended its direction of a stream, and the application has read all its data.
     Finished {
-        /// The stream.
+        /// The number of the stream.
         stream: u32,
     },
     /// The connection is closed.
@@ -45,7 +46,7 @@ pub enum Event {
 /// A datagram to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transmit {
-    /// The contents.
+    /// The packets of the datagram.
     pub datagram: QuicDatagram,
     /// The payload of the UDP datagram in bytes.
     pub bytes: u32,
@@ -57,15 +58,15 @@ pub struct Transmit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Open,
-    /// The end has closed the connection, and repeats `CONNECTION_CLOSE` until the given time (RFC
-    /// 9000 §10.2.1).
+    /// The end has closed the connection. Until the given time, it answers each datagram with
+    /// `CONNECTION_CLOSE` (RFC 9000 §10.2.1).
     Closing(Instant),
-    /// Nothing is sent any more (§10.2.2).
+    /// The end sends nothing and ignores datagrams (§10.2.2).
     Draining,
 }
 
-/// The bytes that a server has received and sent. They limit it until it has validated the client's
-/// address.
+/// The bytes that a server has received and sent. They limit the server until it has validated the
+/// client's address. A client counts as validated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Amplification {
     pub(crate) is_validated: bool,
@@ -76,27 +77,26 @@ pub(crate) struct Amplification {
 /// Counters since the start of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Datagrams sent.
+    /// The number of datagrams sent.
     pub datagrams_sent: u64,
-    /// Packets sent that carry bytes of a stream.
+    /// The number of packets sent that carry a STREAM frame.
     pub data_packets_sent: u64,
-    /// Packets sent that carry bytes that were sent before.
+    /// The number of packets sent that carry bytes that were sent before.
     pub repeated_packets: u64,
     /// Counters of loss detection.
     pub recovery: crate::RecoveryStats,
 }
 
 /// One end of a connection.
-#[expect(clippy::struct_excessive_bools, reason = "four independent facts about an end")]
 pub struct Connection {
     pub(crate) handshake: Handshake,
     pub(crate) recovery: Recovery,
     pub(crate) acks: [AckTracker; 3],
-    /// The packets that wait for their keys, with their ECN field and arrival.
+    /// The packets that wait for their keys, each with its ECN field and its arrival time.
     pub(crate) waiting: Vec<(QuicPacket, Ecn, Instant)>,
     pub(crate) streams: Streams,
-    /// The number of streams that this end has opened.
-    opened: u32,
+    /// The number of the next stream that the client opens.
+    next_stream: u32,
     /// The next packet number of each space.
     pub(crate) next: [u64; 3],
     /// The number of probes to send in each space.
@@ -111,20 +111,20 @@ pub struct Connection {
     pub(crate) state: State,
     /// Whether `CONNECTION_CLOSE` must be sent.
     pub(crate) must_close: bool,
+    /// The time at which the idle timer expires; `Instant::NEVER` until a server has processed a
+    /// packet.
     pub(crate) idle_at: Instant,
-    /// Whether a packet was sent since a packet was last received.
+    /// Whether an ack-eliciting packet was sent since a packet was last received.
     pub(crate) has_sent: bool,
-    pub(crate) acted: bool,
     pub(crate) events: VecDeque<Event>,
     pub(crate) stats: Stats,
 }
 
 impl Connection {
-    /// Returns an end that opens a connection.
+    /// Returns an end that opens a connection at `now`.
     pub fn client(config: Config, now: Instant) -> Self {
         let mut connection = Self::new(config, Role::Client);
         connection.idle_at = now + IDLE_TIMEOUT;
-        connection.acted = true;
         if connection.handshake.sends_zero_rtt() {
             connection.events.push_back(Event::Established);
         }
@@ -140,11 +140,11 @@ impl Connection {
         let max_datagram_size = config.max_datagram_size();
         Self {
             handshake: Handshake::new(role, config.zero_rtt),
-            recovery: Recovery::new(config.cc, max_datagram_size, MAX_ACK_DELAY),
+            recovery: Recovery::new(config.cc, max_datagram_size),
             acks: Default::default(),
             waiting: Vec::new(),
-            streams: Streams::new(config.schedule),
-            opened: 1,
+            streams: Streams::default(),
+            next_stream: 1,
             next: [0; 3],
             probes: [0; 3],
             pacer: Pacer::default(),
@@ -160,54 +160,52 @@ impl Connection {
             must_close: false,
             idle_at: Instant::NEVER,
             has_sent: false,
-            acted: false,
             events: VecDeque::new(),
             stats: Stats::default(),
         }
     }
 
-    /// Opens a stream in addition to stream 0, which exists from the start. Only the client opens
-    /// streams.
+    /// Opens a stream in addition to stream 0, which exists from the start, and returns its number.
+    /// Only the client opens streams.
     pub fn open_stream(&mut self) -> u32 {
-        self.opened += 1;
-        self.opened - 1
+        self.next_stream += 1;
+        self.next_stream - 1
     }
 
-    /// Writes `bytes` to a stream. Returns the number of bytes accepted: all, unless the stream or
-    /// the connection is closed.
+    /// Writes `bytes` to a stream. Returns the number of bytes accepted: 0 if the stream is
+    /// finished, if its application writes without limit or if the connection is closed, and
+    /// `bytes` otherwise.
     pub fn write(&mut self, stream: u32, bytes: u64) -> u64 {
         if self.state != State::Open {
             return 0;
         }
-        self.acted = true;
         self.streams.sender(stream).write(bytes)
     }
 
-    /// Makes the application write to a stream without limit, until it finishes the stream.
+    /// Writes to a stream without limit until [`Connection::finish`]. Has no effect on a finished
+    /// stream.
     pub fn send_unlimited(&mut self, stream: u32) {
-        self.acted = true;
         self.streams.sender(stream).write_unlimited();
     }
 
-    /// Ends the direction of a stream in which this end sends.
+    /// Ends the direction of a stream in which this end sends. A stream that is written without
+    /// limit ends with the bytes that have been sent.
     pub fn finish(&mut self, stream: u32) {
-        self.acted = true;
         self.streams.sender(stream).finish();
     }
 
-    /// Closes the connection at once.
-    pub fn close(&mut self, now: Instant) {
+    /// Closes the connection at once, and queues `CONNECTION_CLOSE`. Has no effect on a closed
+    /// connection.
+    pub(crate) fn close(&mut self, now: Instant) {
         if self.state == State::Open {
             let span = self.recovery.backed_off_pto() * 3;
             self.state = State::Closing(now + span);
             self.must_close = true;
-            self.acted = true;
-            self.paced_until = None;
             self.events.push_back(Event::Closed);
         }
     }
 
-    /// Closes the connection without a packet.
+    /// Ends the connection. This end sends nothing more.
     pub(crate) fn drain(&mut self) {
         if self.state == State::Open {
             self.events.push_back(Event::Closed);
@@ -216,12 +214,12 @@ impl Connection {
         self.must_close = false;
     }
 
-    /// Returns whether [`Self::poll_transmit`] may return a datagram.
-    pub const fn has_output(&self) -> bool {
-        self.acted
+    /// Returns whether this end is a server that has not yet processed a packet of its client.
+    pub fn is_listening(&self) -> bool {
+        self.state == State::Open && self.idle_at == Instant::NEVER
     }
 
-    /// Returns the next event, if any. The driver polls until there is none.
+    /// Returns the next event, if any.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -243,7 +241,6 @@ impl Connection {
 
     /// Runs the timers that are due at `now`.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.acted = true;
         match self.state {
             State::Draining => return,
             State::Closing(until) => {
@@ -316,7 +313,7 @@ impl Connection {
         BURST_DATAGRAMS * self.max_datagram_size as u64
     }
 
-    /// Returns the state of the sender that is sampled over time.
+    /// Returns the state of this end as a sender, which is sampled over time.
     pub fn sender_state(&self) -> SenderState {
         let window = self.recovery.congest.window();
         SenderState {

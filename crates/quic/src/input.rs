@@ -1,7 +1,7 @@
 //! Datagrams in: packets, acknowledgements and frames.
 //!
-//! Source: RFC 9000 §12 and §13. Packets whose keys are not known yet wait for them (RFC 9001 §5.7), up
-//! to Chromium's number (`kDefaultMaxUndecryptablePackets`).
+//! Source: RFC 9000 §12 and §13. Packets wait until their keys are known (RFC 9001 §5.7). At most
+//! as many packets wait as in Chromium (`kDefaultMaxUndecryptablePackets`).
 
 use aqmlab_core::{
     Duration, Ecn, Instant, QuicAck, QuicDatagram, QuicFrame, QuicPacket, QuicSpace,
@@ -9,7 +9,7 @@ use aqmlab_core::{
 
 use crate::acks::{AckRule, MAX_ACK_DELAY};
 use crate::connection::{Connection, Event, State};
-use crate::handshake::{Role, Step};
+use crate::handshake::Role;
 use crate::recovery::SentPacket;
 use crate::streams::extent;
 
@@ -17,12 +17,12 @@ use crate::streams::extent;
 const MOST_WAITING: usize = 10;
 
 impl Connection {
-    /// Processes a datagram that has arrived with `bytes` of UDP payload and the ECN field `ecn`.
+    /// Processes a datagram that has arrived at `now` with `bytes` of UDP payload and the ECN field
+    /// `ecn`.
     pub fn handle_datagram(&mut self, datagram: &QuicDatagram, bytes: u32, ecn: Ecn, now: Instant) {
-        self.acted = true;
         match self.state {
             State::Open => {}
-            // Every datagram of the peer shows that the peer has not received `CONNECTION_CLOSE`.
+            // The peer may not have received `CONNECTION_CLOSE`.
             State::Closing(_) => {
                 self.must_close = true;
                 return;
@@ -49,7 +49,7 @@ impl Connection {
     }
 
     /// Processes the packets whose keys have become known. Each packet has the time of its arrival,
-    /// so that the delay of its acknowledgement includes the wait (RFC 9002 §5.3).
+    /// so the delay of its acknowledgement includes the wait (RFC 9000 §13.2.5).
     fn receive_waiting(&mut self) {
         while let Some(place) = self
             .waiting
@@ -88,9 +88,8 @@ impl Connection {
             QuicFrame::Ping => {}
             QuicFrame::Ack(ack) => self.handle_ack(space, ack, now),
             &QuicFrame::Crypto { offset, len } => {
-                match self.handshake.receive(space, offset, len) {
-                    Some(Step::Complete) => self.complete(now),
-                    Some(Step::HandshakeKeys) | None => {}
+                if self.handshake.receive(space, offset, len) {
+                    self.complete(now);
                 }
             }
             &QuicFrame::Stream { stream, offset, len, fin } => {
@@ -121,6 +120,10 @@ impl Connection {
         self.recovery.congest.check_use();
         let found = self.recovery.on_ack(space, ack, delay, now);
         self.ecn &= !found.ecn_failed;
+        // The peer has these ranges (RFC 9000 §13.2.4).
+        if let Some(largest) = found.acks {
+            self.acks[space.index()].on_acknowledged(largest);
+        }
         for sent in &found.acked {
             self.on_packet_acked(space, sent);
         }
@@ -132,9 +135,6 @@ impl Connection {
 
     /// Records that the frames of a packet were delivered.
     fn on_packet_acked(&mut self, space: QuicSpace, sent: &SentPacket) {
-        if let Some(largest) = sent.acks {
-            self.acks[space.index()].on_acknowledged(largest);
-        }
         for frame in &sent.frames {
             let Some((offset, len)) = extent(frame) else { continue };
             match frame {
@@ -177,12 +177,10 @@ impl Connection {
 
     /// Confirms the handshake at the client (RFC 9001 §4.1.2).
     fn confirm(&mut self) {
-        if self.handshake.is_complete {
-            self.handshake.is_confirmed = true;
-            self.handshake.peer_validated = true;
-            self.discard(QuicSpace::Initial);
-            self.discard(QuicSpace::Handshake);
-        }
+        self.handshake.is_confirmed = true;
+        self.handshake.peer_validated = true;
+        self.discard(QuicSpace::Initial);
+        self.discard(QuicSpace::Handshake);
     }
 
     /// Discards the keys and the state of a space (RFC 9001 §4.9).

@@ -32,16 +32,13 @@ struct Built {
 }
 
 impl Connection {
-    /// Returns the next datagram to send, if any. After every call that changes the connection, the
-    /// driver polls until there is none.
+    /// Returns the next datagram to send at `now`, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Transmit> {
         if self.state != State::Open {
-            self.acted = false;
             return self.poll_close();
         }
         let built = self.build_packets(now);
         if built.is_empty() {
-            self.acted = false;
             return None;
         }
         Some(self.send(built, now))
@@ -82,8 +79,8 @@ impl Connection {
                 continue;
             }
             let has_data = self.has_data(space);
-            // Otherwise lost TLS data could wait for data in flight that the peer cannot acknowledge
-            // before it has the TLS data.
+            // Otherwise lost TLS data could wait for data in flight that the peer cannot
+            // acknowledge before it has the TLS data.
             let is_exempt = self.handshake.has_lost_data(space);
             let may_send = gate == Gate::Open || is_exempt || self.probes[space.index()] > 0;
             is_held |= has_data && !may_send;
@@ -94,20 +91,20 @@ impl Connection {
         }
         if built.is_empty() {
             self.recovery.congest.on_stopped(is_held);
-            let departs = self.departure();
+            let departs = self.departure(most);
             self.paced_until = (is_held && departs > now).then_some(departs);
         }
         built
     }
 
-    fn departure(&self) -> Instant {
-        self.pacer.departure(self.pacing_rate(), self.burst())
+    fn departure(&self, bytes: u32) -> Instant {
+        self.pacer.departure(self.pacing_rate(), self.burst(), u64::from(bytes))
     }
 
     fn gate(&self, bytes: u32, now: Instant) -> Gate {
         let congest = &self.recovery.congest;
         let fits = congest.in_flight + u64::from(bytes) <= congest.window().cwnd;
-        if fits && self.departure() <= now { Gate::Open } else { Gate::Closed }
+        if fits && self.departure(bytes) <= now { Gate::Open } else { Gate::Closed }
     }
 
     fn has_data(&mut self, space: QuicSpace) -> bool {
@@ -211,7 +208,6 @@ impl Connection {
             left = left.saturating_sub(frame_len(&frame));
             frames.push(frame);
         }
-        self.streams.next_turn();
         repeats
     }
 
@@ -250,16 +246,15 @@ impl Connection {
         self.stats.repeated_packets += u64::from(repeats);
         let is_data = |frame: &QuicFrame| matches!(frame, QuicFrame::Stream { .. });
         self.stats.data_packets_sent += u64::from(packet.frames.iter().any(is_data));
+        let acks = packet.frames.iter().find_map(|frame| match frame {
+            QuicFrame::Ack(ack) => ack.ranges.first().map(|&(_, last)| last),
+            _ => None,
+        });
         if is_eliciting || is_padded {
             let rate = self.pacing_rate();
             self.pacer.on_sent(now, rate, u64::from(bytes));
-            let (mut acks, mut frames) = (None, Vec::with_capacity(packet.frames.len()));
-            for frame in &packet.frames {
-                match frame {
-                    QuicFrame::Ack(ack) => acks = ack.ranges.first().map(|&(_, last)| last),
-                    _ => frames.push(frame.clone()),
-                }
-            }
+            let is_kept = |frame: &&QuicFrame| !matches!(frame, QuicFrame::Ack(_));
+            let frames = packet.frames.iter().filter(is_kept).cloned().collect();
             self.recovery.on_sent(space, now, bytes, |packet| SentPacket {
                 ack_eliciting: is_eliciting,
                 ecn,
@@ -268,7 +263,7 @@ impl Connection {
                 packet,
             });
         } else {
-            self.recovery.on_ack_only_sent(space, now);
+            self.recovery.on_ack_only_sent(space, now, acks);
         }
         if is_eliciting && !std::mem::replace(&mut self.has_sent, true) {
             self.restart_idle(now);

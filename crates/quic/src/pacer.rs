@@ -1,17 +1,17 @@
 //! Pacing: spreads datagrams over the round-trip time.
 //!
-//! Source: RFC 9002 §7.7. The pacer of the crate `aqmlab_tcp` is Linux's, which allows no burst after an
-//! idle time.
+//! Source: RFC 9002 §7.7. The pacer of the crate `aqmlab_tcp` is Linux's, which allows no burst
+//! after an idle time.
 
 use aqmlab_core::{BitRate, Duration, Instant};
 
-/// The factor N of §7.7, as a fraction.
+/// The factor N of RFC 9002 §7.7, as numerator and denominator.
 const GAIN: (u64, u64) = (5, 4);
 
-/// A byte in the unit of the bucket, in which a rate of 1 bit/s leaks 1 per nanosecond.
+/// The number of units of the bucket in a byte. A rate of 1 bit/s leaks one unit per nanosecond.
 const BYTE: u128 = 8_000_000_000;
 
-/// A leaky bucket of sent datagrams, which leaks at the current pacing rate.
+/// A leaky bucket, which sent datagrams fill and which leaks at the pacing rate.
 #[derive(Debug, Default)]
 pub(crate) struct Pacer {
     level: u128,
@@ -19,14 +19,16 @@ pub(crate) struct Pacer {
 }
 
 impl Pacer {
-    /// Returns the earliest departure time of a datagram, if bursts may have `burst` bytes.
-    pub(crate) fn departure(&self, rate: BitRate, burst: u64) -> Instant {
-        let above = self.level.saturating_sub(u128::from(burst) * BYTE);
+    /// Returns the earliest departure time of a datagram of `bytes`, if bursts may have `burst`
+    /// bytes.
+    pub(crate) fn departure(&self, rate: BitRate, burst: u64, bytes: u64) -> Instant {
+        let level = self.level + u128::from(bytes) * BYTE;
+        let above = level.saturating_sub(u128::from(burst) * BYTE);
         let span = above.div_ceil(u128::from(rate.as_bps()));
         self.at.saturating_add(Duration::from_nanos(u64::try_from(span).unwrap_or(u64::MAX)))
     }
 
-    /// Records a datagram.
+    /// Records a datagram of `bytes` that is sent at `now`.
     pub(crate) fn on_sent(&mut self, now: Instant, rate: BitRate, bytes: u64) {
         let leaked = u128::from(rate.as_bps()) * u128::from(now.since(self.at).as_nanos());
         self.level = self.level.saturating_sub(leaked) + u128::from(bytes) * BYTE;
@@ -54,11 +56,11 @@ mod tests {
         let mut now = Instant::from_millis(1_000);
         let mut waits = Vec::new();
         for _ in 0..6 {
-            let at = pacer.departure(rate, 3_000).max(now);
+            let at = pacer.departure(rate, 3_000, 1_000).max(now);
             waits.push(at.since(now).as_millis());
             now = at;
             pacer.on_sent(now, rate, 1_000);
         }
-        assert_eq!(waits, [0, 0, 0, 0, 10, 10]);
+        assert_eq!(waits, [0, 0, 0, 10, 10, 10]);
     }
 }

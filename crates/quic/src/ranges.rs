@@ -1,5 +1,5 @@
-//! A set of numbers as sorted ranges. The queues of out-of-order data in `aqmlab_tcp` keep the buffers of
-//! a kernel, which count memory, instead of ranges.
+//! A set of numbers as sorted ranges. The crate `aqmlab_tcp` keeps no ranges of out-of-order data:
+//! its queues hold buffers as the kernels do, because the memory of the buffers limits a receiver.
 
 /// A set of packet numbers or of bytes, as half-open ranges in ascending order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

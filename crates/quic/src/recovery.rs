@@ -2,8 +2,8 @@
 //!
 //! Source: RFC 9002 §6 and §7.6, Appendix A. The names of its pseudo-code are in parentheses.
 //! Differences: persistent congestion is established among consecutive packets of one detection and
-//! one number space, which a test pins. 0-RTT packets in flight do not keep a client whose address is
-//! not validated from setting the probe timer, although Appendix A.8 counts them.
+//! one number space, which a test pins. A client whose address is not validated also sets the probe
+//! timer if only 0-RTT packets are in flight; by Appendix A.8 it would not.
 
 mod probe;
 #[cfg(test)]
@@ -13,6 +13,7 @@ mod space;
 use aqmlab_core::{Duration, Instant, QuicAck, QuicFrame, QuicSpace};
 use aqmlab_tcp::cc::{CongestionControl, Signal};
 
+use crate::acks::MAX_ACK_DELAY;
 use crate::congestion::{Congest, Outcome, Packet};
 use crate::rtt::Rtt;
 
@@ -25,11 +26,13 @@ const PACKET_THRESHOLD: u64 = 3;
 /// The duration of persistent congestion in probe timeouts (`kPersistentCongestionThreshold`).
 const PERSISTENT_THRESHOLD: u64 = 3;
 
-/// The result of an acknowledgement or of the loss timer.
+/// The packets that an acknowledgement or the loss timer has found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) acked: Vec<SentPacket>,
     pub(crate) lost: Vec<SentPacket>,
+    /// The largest number in the acknowledgements that the newly acknowledged packets carried.
+    pub(crate) acks: Option<u64>,
     /// Whether a packet is newly acknowledged. A packet that only acknowledges counts too.
     pub(crate) is_new: bool,
     /// Whether the validation of ECN failed (RFC 9000 §13.4.2).
@@ -39,19 +42,20 @@ pub(crate) struct Found {
 /// Counters of loss detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryStats {
-    /// Packets declared lost.
+    /// The number of packets declared lost.
     pub lost_packets: u64,
-    /// Expiries of the probe timeout.
+    /// The number of expiries of the probe timeout.
     pub ptos: u64,
-    /// Recovery periods that a loss began.
+    /// The number of recovery periods that a loss began.
     pub loss_periods: u64,
-    /// Recovery periods that an ECN mark began.
+    /// The number of recovery periods that an ECN mark began.
     pub ecn_periods: u64,
-    /// Times of persistent congestion.
+    /// The number of times that persistent congestion set the window to its minimum.
     pub persistent: u64,
 }
 
-/// Consecutive lost packets, which establish persistent congestion if they span enough time (§7.6.2).
+/// Consecutive lost packets. They establish persistent congestion if they span enough time
+/// (§7.6.2).
 struct Streak {
     /// The time of the first round-trip sample. Packets before it do not count.
     first_sample: Option<Instant>,
@@ -84,19 +88,17 @@ pub(crate) struct Recovery {
     spaces: [Space; 3],
     pub(crate) rtt: Rtt,
     pub(crate) congest: Congest,
-    max_ack_delay: Duration,
     pto_count: u32,
     timer: Option<Instant>,
     pub(crate) stats: RecoveryStats,
 }
 
 impl Recovery {
-    pub(crate) fn new(cc: Box<dyn CongestionControl>, mds: u32, max_ack_delay: Duration) -> Self {
+    pub(crate) fn new(cc: Box<dyn CongestionControl>, mds: u32) -> Self {
         Self {
             spaces: Default::default(),
             rtt: Rtt::default(),
             congest: Congest::new(cc, mds),
-            max_ack_delay,
             pto_count: 0,
             timer: None,
             stats: RecoveryStats::default(),
@@ -130,9 +132,9 @@ impl Recovery {
         self.spaces[space.index()].push(Place::InFlight(sent));
     }
 
-    /// Records a packet that only acknowledges.
-    pub(crate) fn on_ack_only_sent(&mut self, space: QuicSpace, now: Instant) {
-        self.spaces[space.index()].push(Place::AckOnly(now));
+    /// Records a packet that only acknowledges, up to the number `acks`.
+    pub(crate) fn on_ack_only_sent(&mut self, space: QuicSpace, now: Instant, acks: Option<u64>) {
+        self.spaces[space.index()].push(Place::AckOnly { sent: now, acks });
     }
 
     /// Processes an acknowledgement (`OnAckReceived`). `ack_delay` is the peer's delay, limited as
@@ -154,9 +156,11 @@ impl Recovery {
         // The ranges are stored newest first, and the packets are needed oldest first.
         for &(first, last) in ack.ranges.iter().rev() {
             for number in first.max(numbers.start)..last.saturating_add(1).min(numbers.end) {
-                match space.take(number) {
+                let place = space.take(number);
+                found.acks = found.acks.max(place.acks());
+                match place {
                     Place::Empty => continue,
-                    Place::AckOnly(_) => {}
+                    Place::AckOnly { .. } => {}
                     Place::InFlight(packet) => found.acked.push(packet),
                 }
                 found.is_new = true;
@@ -271,13 +275,12 @@ impl Recovery {
         let began = self.congest.on_congestion(now, sent, Signal::Loss, in_flight, &self.rtt);
         self.stats.loss_periods += u64::from(began);
         if is_persistent {
-            self.congest.on_persistent_congestion(now);
-            self.stats.persistent += 1;
+            self.stats.persistent += u64::from(self.congest.on_persistent_congestion(now));
         }
     }
 
     fn streak(&self) -> Streak {
-        let span = (self.rtt.pto() + self.max_ack_delay) * PERSISTENT_THRESHOLD;
+        let span = (self.rtt.pto() + MAX_ACK_DELAY) * PERSISTENT_THRESHOLD;
         Streak { first_sample: self.rtt.first_sample(), span, start: None, is_persistent: false }
     }
 

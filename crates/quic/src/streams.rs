@@ -13,17 +13,6 @@ use crate::ranges::Ranges;
 /// The number of bytes of a stream whose application writes without limit.
 const UNLIMITED: u64 = 1 << 60;
 
-/// The order in which streams send (RFC 9218 §4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Schedule {
-    /// A stream sends all its data before the next stream, in the order of opening. This is the
-    /// order of responses without a stated priority (RFC 9218 §10).
-    #[default]
-    Sequential,
-    /// Streams take turns packet by packet, as for incremental responses.
-    RoundRobin,
-}
-
 /// Bytes to send: of a stream, or of the TLS handshake in a number space.
 #[derive(Debug, Default)]
 pub(crate) struct SendBuffer {
@@ -36,7 +25,7 @@ pub(crate) struct SendBuffer {
     acked: Ranges,
 }
 
-/// A part of a [`SendBuffer`].
+/// A part of a [`SendBuffer`], for one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) offset: u64,
@@ -84,7 +73,8 @@ impl SendBuffer {
         self.lost.first().map_or(self.next, |(start, _)| start)
     }
 
-    /// Removes up to `most` bytes to send, if there are any; lost bytes come first.
+    /// Removes up to `most` bytes to send and returns them, if there are any. Lost bytes come
+    /// first.
     pub(crate) fn take(&mut self, most: u32) -> Option<Chunk> {
         let (start, end, is_repeated) = match self.lost.first() {
             Some((start, end)) => (start, end, true),
@@ -130,9 +120,10 @@ pub(crate) struct ReceiveBuffer {
     is_finished: bool,
 }
 
-/// The bytes that became readable.
+/// The effect of a frame on the reader of its stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
+    /// The number of bytes that became readable.
     pub(crate) bytes: u64,
     /// Whether the end of the stream was read.
     pub(crate) finished: bool,
@@ -168,22 +159,16 @@ struct Stream {
     receive: ReceiveBuffer,
 }
 
-/// The streams of one end, in the order of opening.
+/// The streams of one end, in the order of opening. A stream sends all its data before the next
+/// stream does. This is the order of responses without a stated priority (RFC 9218 §10).
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     all: Vec<Stream>,
-    schedule: Schedule,
-    /// The first stream that may have data, for [`Schedule::Sequential`].
+    /// The first stream that may have data.
     first: usize,
-    /// The stream whose turn it is, for [`Schedule::RoundRobin`].
-    turn: usize,
 }
 
 impl Streams {
-    pub(crate) fn new(schedule: Schedule) -> Self {
-        Self { schedule, ..Self::default() }
-    }
-
     fn stream(&mut self, stream: u32) -> &mut Stream {
         let index = stream as usize;
         if self.all.len() <= index {
@@ -216,22 +201,9 @@ impl Streams {
 
     /// Returns the next stream that has data to send, if there is one.
     pub(crate) fn next_ready(&mut self) -> Option<u32> {
-        let count = self.all.len();
-        let from = match self.schedule {
-            Schedule::Sequential => self.first,
-            Schedule::RoundRobin => self.turn,
-        };
-        let ready = (from..count).chain(0..from).find(|&at| self.all[at].send.has_data())?;
-        match self.schedule {
-            Schedule::Sequential => self.first = ready,
-            Schedule::RoundRobin => self.turn = ready,
-        }
+        let ready = (self.first..self.all.len()).find(|&at| self.all[at].send.has_data())?;
+        self.first = ready;
         Some(ready as u32)
-    }
-
-    /// Lets the next stream have its turn, after a packet.
-    pub(crate) fn next_turn(&mut self) {
-        self.turn = (self.turn + 1) % self.all.len().max(1);
     }
 }
 
@@ -294,21 +266,18 @@ mod tests {
     }
 
     #[test]
-    fn streams_send_in_order_or_take_turns() {
-        let order = |schedule| {
-            let mut streams = Streams::new(schedule);
-            for stream in 0..2 {
-                streams.sender(stream).write(200);
-            }
-            let mut order = Vec::new();
-            while let Some(stream) = streams.next_ready() {
-                streams.sender(stream).take(100);
-                streams.next_turn();
-                order.push(stream);
-            }
-            order
+    fn a_stream_sends_all_its_data_before_the_next_stream() {
+        let mut streams = Streams::default();
+        for stream in 0..2 {
+            streams.sender(stream).write(200);
+        }
+        let mut next = || {
+            let stream = streams.next_ready()?;
+            streams.sender(stream).take(100);
+            Some(stream)
         };
-        assert_eq!(order(Schedule::Sequential), [0, 0, 1, 1]);
-        assert_eq!(order(Schedule::RoundRobin), [0, 1, 0, 1]);
+        assert_eq!([(); 5].map(|()| next()), [Some(0), Some(0), Some(1), Some(1), None]);
+        streams.sender(0).on_lost(0, 100);
+        assert_eq!(streams.next_ready(), Some(0));
     }
 }

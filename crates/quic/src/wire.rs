@@ -1,14 +1,15 @@
-//! The lengths of packets and frames on the wire.
+//! The lengths of packets and frames on the wire, in bytes.
 //!
-//! Source: RFC 9000 §16, §17 and §19; RFC 9001 §5.3 for the tag. Connection identifiers have 8 bytes.
+//! Source: RFC 9000 §16, §17 and §19; RFC 9001 §5.3 for the tag.
 
 use aqmlab_core::{QuicAck, QuicFrame, QuicPacket, QuicSpace};
 
-/// The length of a connection identifier.
+/// The length of a connection identifier, which RFC 9000 leaves open (§5.1).
 const CID: u32 = 8;
 /// The length of the tag that authenticates a packet.
 const TAG: u32 = 16;
-/// The exponent by which an ACK frame scales its delay (`ack_delay_exponent`).
+/// The exponent of the power of two that scales the delay of an ACK frame (`ack_delay_exponent`,
+/// RFC 9000 §18.2).
 const ACK_DELAY_EXPONENT: u32 = 3;
 
 /// Returns the length of a variable-length integer (§16).
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_packet_has_about_55_bytes_of_headers_with_ip_and_udp() {
+    fn a_full_packet_has_62_bytes_of_headers_with_ip_and_udp() {
         let frames = vec![QuicFrame::Stream { stream: 0, offset: 1 << 20, len: 1_000, fin: false }];
         let packet =
             QuicPacket { space: QuicSpace::Application, number: 1_000, zero_rtt: false, frames };

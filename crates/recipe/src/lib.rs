@@ -2,8 +2,8 @@
 //!
 //! A test compares a model of this project with recorded outcomes of the original authors' code. A
 //! recipe is a line of text that states one run: parameters, and a seed from which the arrivals are
-//! drawn. The program that ran the original code drew the same arrivals, so this crate must not
-//! change its numbers.
+//! drawn. The program that ran the original code drew the same arrivals, so the numbers that this
+//! crate draws must never change.
 //!
 //! Only tests depend on this crate.
 
@@ -13,12 +13,12 @@ use aqmlab_core::{Bytes, Duration, Value};
 
 pub use phase::{Lengths, Phase, Sizes};
 
-/// The random generator `SplitMix64` (Steele, Lea and Flood 2014).
+/// The random generator `SplitMix64` (Steele, Lea and Flood 2014), with its state.
 #[derive(Clone, Debug)]
 pub struct Mixer(pub u64);
 
 impl Mixer {
-    /// Returns the next 64 bits.
+    /// Draws the next 64 bits.
     pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -26,12 +26,12 @@ impl Mixer {
         z ^ z >> 31
     }
 
-    /// Returns a number from 0 to `bound` − 1.
+    /// Draws a number from 0 to `bound` − 1.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Returns one of `items`.
+    /// Draws one of `items`.
     pub fn one_of<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len() as u64) as usize]
     }

@@ -5,13 +5,13 @@ use crate::Mixer;
 /// The sizes of the packets of a phase.
 #[derive(Clone, Copy, Debug)]
 pub enum Sizes {
-    /// Only the smallest usual packet, an acknowledgement.
+    /// Only acknowledgements ([`Lengths::small`]).
     Small,
-    /// Only the largest packet.
+    /// Only packets of the largest length.
     Large,
-    /// Any size.
+    /// Any length from the smallest to the largest, drawn for each packet.
     Any,
-    /// One of the three other sizes, drawn for each packet.
+    /// `Small`, `Large` or `Any`, drawn for each packet.
     Mixed,
 }
 
@@ -27,9 +27,9 @@ impl Sizes {
 pub struct Lengths {
     /// The length of an acknowledgement.
     pub small: u64,
-    /// The least length.
+    /// The smallest length of a packet.
     pub least: u64,
-    /// The largest length.
+    /// The largest length of a packet.
     pub most: u64,
 }
 
@@ -40,15 +40,15 @@ pub struct Phase {
     pub left: u64,
     /// The load in per cent of the rate; 0 stands for arrivals at intervals of `pause_ns`.
     pub load: u64,
-    /// The mean interval of arrivals without a load.
+    /// The mean interval between arrivals in nanoseconds, if `load` is 0.
     pub pause_ns: u64,
     /// The sizes of the packets.
     pub sizes: Sizes,
 }
 
 impl Phase {
-    /// Draws the length of the next packet at a link of `rate` bit/s, and the time since the
-    /// previous packet in nanoseconds. Returns `None` after the last packet.
+    /// Draws the length in bytes of the next packet at a link of `rate` bit/s, and the time since
+    /// the previous packet in nanoseconds. Counts the packet. Returns `None` after the last packet.
     pub fn next(&mut self, lengths: Lengths, rate: u64, mixer: &mut Mixer) -> Option<(u64, u64)> {
         self.left = self.left.checked_sub(1)?;
         let len = match self.sizes {

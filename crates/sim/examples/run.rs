@@ -1,4 +1,5 @@
-//! Runs the trial in a file and prints its digest. The example is meant for profilers:
+//! Runs the trial in a file, and prints the digest and the number of packets. The example is meant
+//! for profilers:
 //!
 //! ```console
 //! cargo build --release -p aqmlab-sim --example run

@@ -56,11 +56,11 @@ pub(crate) enum Actor {
     App(u32),
     /// One end of a connection, when a timer may have expired.
     End(u32, Side),
-    /// The sampler of TCP and queue state.
+    /// The sampler of sender and queue state.
     Sampler,
 }
 
-/// The tree of an actor. Links and lines are few, and are called for every packet. Hosts may be
+/// The group of an actor. Links and lines are few, and are called for every packet. Hosts may be
 /// many, and are called rarely. Each group has its own tree, so that a link's path to the root does
 /// not grow with the number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ impl Actor {
 }
 
 impl Slot {
-    /// Returns the rank's index in arrays.
+    /// Returns the index of the actor's tree in [`Agenda::trees`].
     #[inline]
     const fn rank(self) -> usize {
         (self.0 % 2) as usize
@@ -103,7 +103,7 @@ impl Slot {
 pub(crate) struct Agenda {
     /// The trees, by rank.
     trees: [Tree; 2],
-    /// The actors by slot.
+    /// The actors, by slot.
     actors: Vec<Actor>,
     tickets: u64,
 }
@@ -115,11 +115,11 @@ impl Agenda {
         Self { trees, actors: Vec::new(), tickets: 0 }
     }
 
-    /// Assigns a slot to an actor, which has no time yet.
+    /// Assigns a slot to an actor, and returns it. The actor has no request yet.
     ///
     /// # Panics
     ///
-    /// If there are already half a million actors of that rank.
+    /// If there are already 2¹⁹ actors of the same rank.
     pub(crate) fn register(&mut self, actor: Actor) -> Slot {
         let rank = actor.rank() as usize;
         let index = self.trees[rank].join();
@@ -139,13 +139,13 @@ impl Agenda {
         self.actors[slot.0 as usize]
     }
 
-    /// Frees a slot.
+    /// Withdraws the request of a slot, and frees the slot.
     pub(crate) fn leave(&mut self, slot: Slot) {
         self.clear(slot);
         self.trees[slot.rank()].vacant.push(slot.index());
     }
 
-    /// Returns a new ticket. At equal times, the lower ticket is served first.
+    /// Returns a new ticket. Calls at one time are in order of their tickets.
     #[inline]
     pub(crate) fn ticket(&mut self) -> u64 {
         self.tickets += 1;
@@ -159,7 +159,8 @@ impl Agenda {
         key(slot, at, ticket)
     }
 
-    /// Requests a call of `slot` at a place that was taken for it earlier.
+    /// Requests a call of `slot` at a place that [`Self::place`] returned for it. [`Order::NEVER`]
+    /// withdraws the request.
     #[inline]
     pub(crate) fn set_at(&mut self, slot: Slot, place: Order) {
         self.trees[slot.rank()].replay(slot.index(), place.0);
@@ -172,7 +173,7 @@ impl Agenda {
         self.set_with(slot, at, ticket);
     }
 
-    /// Requests a call of `slot` at `at`, in the order of a ticket taken earlier.
+    /// Requests a call of `slot` at `at`, with a ticket taken earlier.
     #[inline]
     pub(crate) fn set_with(&mut self, slot: Slot, at: Instant, ticket: u64) {
         self.set_at(slot, key(slot, at, ticket));
@@ -184,19 +185,20 @@ impl Agenda {
         self.trees[slot.rank()].replay(slot.index(), NEVER);
     }
 
-    /// Returns the time of the next call of `slot`.
+    /// Returns the time of the next call of `slot`, or [`Instant::NEVER`].
     pub(crate) fn due(&self, slot: Slot) -> Instant {
         Order(self.trees[slot.rank()].key(slot.index())).time()
     }
 
-    /// Returns the place of the next call. The request remains until it is changed or cleared.
+    /// Returns the place of the next call of any actor. The request remains until it is changed or
+    /// cleared.
     #[inline]
     pub(crate) fn first(&self) -> Order {
         Order(self.trees[0].least.min(self.trees[1].least))
     }
 }
 
-/// Returns the place of a call of `slot` at `at` with a ticket.
+/// Returns the place of a call of `slot` at `at` with this ticket.
 #[inline]
 fn key(slot: Slot, at: Instant, ticket: u64) -> Order {
     let lower = ticket << SLOT_BITS | u64::from(slot.0);
@@ -218,7 +220,7 @@ impl Quad {
     }
 }
 
-/// The actors of one rank.
+/// The tournament tree of the actors of one rank.
 #[derive(Debug)]
 struct Tree {
     /// A key has the time in its upper half, and the ticket and the actor in its lower half. One
@@ -248,12 +250,12 @@ impl Tree {
         self.used - 1
     }
 
-    /// A full tree of `n` inner nodes has `3n + 1` leaves.
+    /// Returns the number of leaves: a full tree of `n` inner nodes has `3n + 1` leaves.
     fn leaves(&self) -> usize {
         3 * self.quads.len() + 1
     }
 
-    /// Returns the quad of an actor and the place in it.
+    /// Returns the index of an actor's quad, and the actor's place in the quad.
     #[inline]
     fn place(&self, index: usize) -> (usize, usize) {
         let node = self.quads.len() + index;
@@ -266,8 +268,8 @@ impl Tree {
         self.quads[quad].0[place]
     }
 
-    /// Sets the key of an actor, and repeats the comparisons on the path to the root that the key
-    /// may change.
+    /// Sets the key of an actor. Repeats the comparisons on the path to the root, up to the first
+    /// node whose key stays the same.
     #[inline]
     fn replay(&mut self, index: usize, key: u128) {
         let (mut node, mut place) = self.place(index);

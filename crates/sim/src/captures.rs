@@ -10,7 +10,7 @@ use crate::Outcome;
 use crate::taps::Taps;
 use crate::world::World;
 
-/// Every packet of a run, and the five-tuples of the packets.
+/// Every packet of a run, and the endpoints of each connection.
 pub(crate) struct Captures {
     records: Vec<PacketRecord>,
     endpoints: Vec<Endpoints>,
@@ -35,11 +35,11 @@ impl Captures {
 }
 
 impl Outcome {
-    /// Writes a capture at the home and a capture on the internet.
+    /// Writes two captures, one at the tap in the home and one at the tap on the internet.
     ///
     /// # Errors
     ///
-    /// If an output cannot be written to, or the trial did not keep its packets.
+    /// If an output cannot be written to, or if the trial did not keep its packets.
     pub fn write_captures<W: Write>(&self, home: W, wan: W) -> io::Result<()> {
         let captures = self.captures.as_ref().ok_or_else(|| {
             io::Error::new(io::ErrorKind::InvalidInput, "the trial did not keep its packets")

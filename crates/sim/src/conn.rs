@@ -1,4 +1,4 @@
-//! Connections: each is a five-tuple, its two TCPs, and the packets that they send.
+//! Connections: their five-tuples, their two ends, and the fields that the packets of an end share.
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::{Ecn, FiveTuple, Instant, Side};
@@ -7,7 +7,7 @@ use aqmlab_tcp::{Connection, Event};
 use crate::agenda::{Agenda, Order, Slot};
 use crate::quic::{Carrier, Quic};
 
-/// A connection, or a pair of datagram sockets.
+/// A connection, a stream of a QUIC connection, or a pair of datagram sockets.
 pub(crate) struct Conn {
     pub(crate) app: u32,
     /// The number that the application assigned to the connection.
@@ -31,14 +31,15 @@ pub(crate) struct Conn {
     pub(crate) opened: Instant,
     pub(crate) established: Option<Instant>,
     pub(crate) closed: Option<Instant>,
-    /// The number of bytes read in order, at home and on the internet.
+    /// The number of bytes read at the home and on the internet.
     pub(crate) read: [u64; 2],
-    /// The counters of the ends, once the ends were removed.
+    /// The counters of the two TCPs, after the TCPs were removed.
     pub(crate) stats: Option<[aqmlab_tcp::Stats; 2]>,
 }
 
 impl Conn {
     /// Returns the counters of one end of a TCP connection, whether the end still exists or not.
+    /// Returns `None` for other connections.
     pub(crate) fn stats_of(&self, side: Side) -> Option<aqmlab_tcp::Stats> {
         match (&self.stats, &self.ends) {
             (Some(stats), _) => Some(stats[side.index()]),
@@ -55,7 +56,7 @@ pub(crate) struct End {
     /// Whether the packets enter the host's own link first.
     pub(crate) is_on_own_link: bool,
     pub(crate) slot: Slot,
-    /// The place of the end's next call.
+    /// The place of the end's next call, or [`Order::NEVER`].
     pub(crate) next: Order,
     /// Whether the next call is a wake-up of the application. Wake-ups are stored outside the
     /// agenda.
@@ -68,7 +69,7 @@ pub(crate) struct End {
 
 impl End {
     /// Sets the next call, which waits in the agenda. An earlier entry stays there, because most
-    /// calls are postponed again before it is served.
+    /// calls are postponed again before the entry is due.
     #[inline]
     pub(crate) fn call_at(&mut self, next: Order, agenda: &mut Agenda) {
         self.next = next;
@@ -78,7 +79,7 @@ impl End {
         }
     }
 
-    /// Returns whether the entry of `place`, which the agenda has reached, is for the next call. If
+    /// Returns whether the entry at `place`, which the agenda has reached, is for the next call. If
     /// the next call was postponed after the entry was made, replaces the entry.
     #[inline]
     pub(crate) fn is_called_at(&mut self, place: Order, agenda: &mut Agenda) -> bool {
@@ -89,7 +90,7 @@ impl End {
         is_next
     }
 
-    /// Replaces the entry in the agenda.
+    /// Replaces the entry in the agenda. [`Order::NEVER`] removes it.
     #[inline]
     pub(crate) fn enter(&mut self, place: Order, agenda: &mut Agenda) {
         self.entry = place;
@@ -122,9 +123,9 @@ pub(crate) struct Source {
     pub(crate) dscp: u8,
 }
 
-/// Returns the five-tuple of a connection between the hosts of these numbers. The host on the
-/// internet has the number of the application. Addresses and ports are the same as on TEACUP's
-/// testbed: the home is 172.16.10.0/24 and the internet 172.16.11.0/24.
+/// Returns the five-tuple of connection number `index` between the hosts with the numbers `hosts`,
+/// home first. The host on the internet has the number of the application. As on TEACUP's testbed,
+/// the home is 172.16.10.0/24 and the internet is 172.16.11.0/24.
 pub(crate) fn tuple_of(index: u32, hosts: [u32; 2], open: Open) -> FiveTuple {
     let [home, wan] = hosts.map(|host| 2 + host % 250);
     let protocol = match open.transport {
@@ -132,9 +133,9 @@ pub(crate) fn tuple_of(index: u32, hosts: [u32; 2], open: Open) -> FiveTuple {
         Transport::Udp | Transport::Quic => 17,
         Transport::Icmp => 1,
     };
-    // These ports belong to no known protocol, so that no dissector interprets the payload.
+    // Port 443 is that of QUIC. Its dissector finds nothing to read, because captures omit
+    // payloads. The other ports belong to no known protocol, so no dissector interprets them.
     let ephemeral = 10_000 + (index % 30_000) as u16;
-    // A capture has no payload for the dissector of QUIC to read.
     let service = match open.transport {
         Transport::Quic => 443,
         _ => 61_000 + (hosts[1] % 1_000) as u16,

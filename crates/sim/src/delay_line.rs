@@ -4,10 +4,10 @@ use aqmlab_core::{Duration, Instant, Packet, Ring};
 
 use crate::agenda::Slot;
 
-/// The target of a delay line.
+/// The target of a delay line, at which its packets arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// The packet's destination.
+    /// The host to which the packet is addressed.
     Host,
     /// The next link of the packet's route.
     Link(usize),
@@ -19,13 +19,13 @@ pub(crate) enum Target {
 pub(crate) struct LineKey {
     /// The link before the line, if there is one.
     pub(crate) from: Option<usize>,
-    /// The target.
+    /// The link or host at the end of the line.
     pub(crate) target: Target,
     /// The propagation delay.
     pub(crate) delay: Duration,
     /// The largest extra delay per packet.
     pub(crate) jitter: Duration,
-    /// Whether the delay may reorder packets.
+    /// Whether the jitter may reorder packets.
     pub(crate) reorder: bool,
 }
 
@@ -76,7 +76,8 @@ impl DelayLine {
         first.then_some(arrives)
     }
 
-    /// Inserts a packet by its arrival time. If it is now the first, returns this time.
+    /// Inserts a packet by its arrival time. If the packet is the first to arrive, returns this
+    /// time.
     #[inline(never)]
     fn insert(&mut self, arrives: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
         let later = |other: &&Travelling| other.arrives > arrives;
@@ -91,7 +92,7 @@ impl DelayLine {
         self.travelling.pop()?.packet
     }
 
-    /// Returns the arrival time of the next packet, if there is one, and its ticket.
+    /// Returns the arrival time and the ticket of the next packet, if there is one.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Instant, u64)> {
         self.travelling.front().map(|next| (next.arrives, next.ticket))
@@ -105,7 +106,9 @@ impl DelayLine {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::Rng;
+    use aqmlab_core::{Args, BitRate, Overhead, Rng};
+    use aqmlab_node::Port;
+    use aqmlab_qdisc::kinds;
 
     use super::*;
 
@@ -138,6 +141,44 @@ mod tests {
         let shuffled = ids(line(20, true));
         assert_ne!(shuffled, in_order);
         assert_eq!(shuffled.len(), 200);
+    }
+
+    /// Moves all packets that the port sends until `now` to the line.
+    fn send_due(port: &mut Port, line: &mut DelayLine, now: Instant) {
+        while let Some(due) = port.poll_timeout().filter(|due| *due <= now) {
+            while let Some((packet, departure)) = port.poll_transmit(due) {
+                line.push(departure.done, packet.id, packet);
+            }
+        }
+    }
+
+    /// Tests statement C-75. The reference is the recurrence of `netem_enqueue`, whose queue
+    /// contains all packets that have not arrived. A byte takes 1 µs, so no time is rounded.
+    #[test]
+    fn a_port_and_a_line_send_at_the_times_of_netem_with_a_rate() {
+        let pfifo = kinds::find("pfifo").expect("it is registered");
+        let qdisc = (pfifo.build)(&Args::defaults(pfifo.params));
+        let rate = BitRate::new(8_000_000).expect("it is a rate");
+        let mut port = Port::new(qdisc, rate, Overhead::default(), Rng::stream(1, "port"));
+        let (mut line, mut rng) = (line(0, false), Rng::stream(1, "arrivals"));
+        let (mut now, mut last, mut busy) = (Instant::ZERO, Instant::ZERO, 0);
+        let mut wanted = Vec::new();
+        for id in 0..2_000 {
+            now += Duration::from_micros(rng.below(1_700));
+            let ip_len = 40 + rng.below(1_461) as u32;
+            busy += usize::from(last > now + line.key.delay);
+            last = last.max(now + line.key.delay) + Duration::from_micros(ip_len.into());
+            wanted.push((id, last));
+            send_due(&mut port, &mut line, now);
+            port.offer(Packet::plain(id, 0, ip_len), now);
+            while let Some((packet, departure)) = port.poll_transmit(now) {
+                line.push(departure.done, packet.id, packet);
+            }
+        }
+        send_due(&mut port, &mut line, Instant::from_millis(100_000));
+        let times = std::iter::from_fn(|| Some((line.next()?.0, line.pop()?.id)));
+        assert_eq!(times.map(|(at, id)| (id, at)).collect::<Vec<_>>(), wanted);
+        assert!((500..1_900).contains(&busy), "{busy} packets waited");
     }
 
     #[test]

@@ -9,7 +9,8 @@ use crate::observer::Observer;
 use crate::world::World;
 
 impl<O: Observer> World<O> {
-    /// Calls `act` on one TCP, if it still exists, and drains it afterwards.
+    /// Calls `act` on one TCP, and marks its end to be drained. Does nothing and returns the
+    /// default if the TCP no longer exists.
     fn with_end<T: Default>(
         &mut self,
         index: u32,
@@ -72,10 +73,9 @@ impl<O: Observer> Engine for World<O> {
     }
 
     fn abort(&mut self, conn: u32, at: Side) {
-        let now = self.network.now;
-        if self.conns[conn as usize].transport == Transport::Quic {
-            return self.with_quic(conn, at, |quic, _| quic.close(now));
-        }
+        // With QUIC, the abort of a stream (RFC 9000 §2.4) differs from that of a connection.
+        let transport = self.conns[conn as usize].transport;
+        assert!(transport != Transport::Quic, "no application aborts a QUIC connection or stream");
         self.with_end(conn, at, Connection::abort);
     }
 

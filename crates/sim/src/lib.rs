@@ -1,24 +1,27 @@
 //! Runs a trial in simulated time: from a [`Spec`] to tables.
 //!
-//! | Module       | Holds                                                                  |
+//! | Module       | Contents                                                               |
 //! |--------------|------------------------------------------------------------------------|
-//! | `build`      | builds a world from the parts of a trial                               |
+//! | `build`      | the construction of a world from the parts of a trial                  |
 //! | `agenda`     | the actors and the times of their calls                                |
 //! | `world`      | applications, connections, and the loop                                |
-//! | `conn`       | connections and the packets they send                                  |
-//! | `network`    | links, lines, and the paths of packets through them                    |
+//! | `conn`       | connections and the fields that their packets share                    |
+//! | `network`    | links, delay lines, and the routes of packets through them             |
+//! | `delay_line` | propagation delays with the packets that they delay                    |
 //! | `wifi`       | radios that share a medium                                             |
 //! | `own_links`  | the memory of packets in the hosts' own links (TCP small queues)       |
 //! | `quic`       | QUIC connections and their streams                                     |
 //! | `engine`     | the sockets and the clock of the applications                          |
-//! | `observer`   | observers of a run; the observer `taps` measures                       |
+//! | `observer`   | the interface of observers of a run                                    |
+//! | `taps`       | the observer that measures                                             |
+//! | `captures`   | the packets of a run, for captures                                     |
 //! | `reads`      | the wake-ups of applications                                           |
-//! | `sampler`    | the state of TCPs and queues over time                                 |
-//! | [`replay`]   | compares a discipline with a recording of another implementation       |
+//! | `sampler`    | the state of senders and queues over time                              |
+//! | [`replay`]   | the comparison of a discipline with a recording of another one         |
 //! | `outcome`    | the result: a digest and tables                                        |
 //!
 //! A run is a function of its spec, including the seed. The digest of a run folds every delivery,
-//! drop and mark with its time. The digest does not depend on the measurement.
+//! and every drop and mark by a link, with its time. The digest does not depend on the measurement.
 
 mod agenda;
 mod build;
@@ -46,7 +49,7 @@ use crate::observer::{Nobody, Observer};
 use crate::taps::Taps;
 use crate::world::World;
 
-/// Runs a trial.
+/// Runs a trial and returns its result.
 ///
 /// # Errors
 ///

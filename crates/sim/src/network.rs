@@ -1,4 +1,4 @@
-//! The network between the hosts: links, lines, and the routes of packets.
+//! The network between the hosts: links, delay lines, and the routes of packets.
 
 use aqmlab_core::{Digest, Duration, Ecn, Header, Instant, Packet, PacketFields, Side};
 use aqmlab_node::Port;
@@ -20,8 +20,8 @@ pub(crate) struct Link {
     pub(crate) own: bool,
     /// The radio that sends the packets, if the link is an 802.11n link.
     pub(crate) radio: Option<Place>,
-    /// The time of the link's next call. The agenda calls a link with a radio only when the link's
-    /// discipline may release a packet.
+    /// The time for which a call of the link is requested, or [`Instant::NEVER`]. The agenda calls
+    /// a link with a radio only when the link's discipline may release a packet.
     pub(crate) called: Instant,
 }
 
@@ -29,18 +29,18 @@ pub(crate) struct Link {
 pub(crate) struct Route {
     /// The first link, if there is one.
     first: Option<u32>,
-    /// The lines from each link to the next link, and from the last link to the host. A route
-    /// without links has only the line to the host.
+    /// The indices of the delay lines from each link to the next link, and from the last link to
+    /// the host. A route without links has only the line to the host.
     lines: Box<[u32]>,
-    /// The impairments, if any. They are stored outside the route, because few flows are impaired.
+    /// The impairments, if any. They are boxed to keep the route small.
     impairments: Option<Box<Impairments>>,
     /// The number of packets lost after the last link.
     pub(crate) lost: u64,
 }
 
 impl Route {
-    /// Returns the next line of a packet that leaves its link at `at`, and that time plus the
-    /// packet's jitter. Returns `None` if the packet is lost.
+    /// Advances a packet that leaves its link at `at` by one hop. Returns the index of its next
+    /// line, and `at` plus its jitter after the last link. Returns `None` if the packet is lost.
     #[inline]
     fn leave(
         &mut self,
@@ -57,8 +57,8 @@ impl Route {
         self.impair(packet, at, observer).map(|at| (line, at))
     }
 
-    /// Returns `at` plus the packet's jitter after the last link. Returns `None` if the packet is
-    /// lost.
+    /// Returns `at` plus the packet's jitter after the last link. Counts the packet and returns
+    /// `None` if it is lost there.
     #[inline(never)]
     fn impair(
         &mut self,
@@ -76,7 +76,7 @@ impl Route {
     }
 }
 
-/// The plan of a route whose lines do not exist yet.
+/// The plan of a route whose lines may not exist yet.
 pub(crate) struct RoutePlan {
     pub(crate) links: Vec<usize>,
     pub(crate) delay: Duration,
@@ -129,7 +129,7 @@ impl<O: Observer> Network<O> {
         self.links.push(Link { name, port, slot, own, radio: None, called: Instant::NEVER });
     }
 
-    /// Creates a route. The route shares the lines of other routes with an equal [`LineKey`].
+    /// Creates a route and the lines that it needs. Routes share lines of equal [`LineKey`]s.
     pub(crate) fn lay(&mut self, plan: RoutePlan) -> Route {
         let RoutePlan { links, delay, jitter, reorder, impairments } = plan;
         let mut lines = Vec::new();
@@ -170,7 +170,7 @@ impl<O: Observer> Network<O> {
         index
     }
 
-    /// Sends a packet of `ip_len` bytes.
+    /// Creates a packet of `ip_len` bytes and sends it on its route.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub(crate) fn send(&mut self, source: &Source, ip_len: u32, ecn: Ecn, header: Header) {
@@ -185,8 +185,8 @@ impl<O: Observer> Network<O> {
         self.offer(index, packet);
     }
 
-    /// Creates a packet in the memory of a packet that has arrived. Writes each field once, into
-    /// its place.
+    /// Creates a packet, if possible in the memory of a packet that has arrived. Each field is
+    /// written in place, without a copy of the packet.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn create(&mut self, from: &Source, bytes: u32, codepoint: Ecn, transport: Header) -> Packet {
@@ -240,7 +240,8 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Adds a packet to the queue of a link. An idle link without a radio sends the packet at once.
+    /// Offers a packet to the queue of a link. An idle link without a radio sends the packet at
+    /// once.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn offer(&mut self, index: usize, packet: Packet) {
@@ -286,8 +287,8 @@ impl<O: Observer> Network<O> {
         self.call_link(index, due);
     }
 
-    /// Requests the next call of a link at `due`, or none if `due` is never. A request stands until
-    /// it is changed, also after its time.
+    /// Requests the next call of a link at `due`, or withdraws the request if `due` is
+    /// [`Instant::NEVER`]. A request remains until it is changed, even after its time.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub(crate) fn call_link(&mut self, index: usize, due: Instant) {
@@ -302,15 +303,14 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Returns the next line of a packet that leaves its link at `at`, and `at` plus the packet's
-    /// jitter. Returns `None` if the packet is lost.
+    /// Advances a packet that leaves its link at `at` by one hop; see [`Route::leave`].
     #[inline]
     pub(crate) fn leave(&mut self, packet: &mut Packet, at: Instant) -> Option<(u32, Instant)> {
         let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
         route.leave(packet, at, &mut self.observer)
     }
 
-    /// Puts a packet on a line at `at`.
+    /// Puts a packet on a line; see [`DelayLine::push`] for `at`.
     pub(crate) fn launch(&mut self, line: u32, packet: Packet, at: Instant) {
         launch(&mut self.agenda, &mut self.lines, line, (packet, at));
     }
@@ -321,8 +321,8 @@ impl<O: Observer> Network<O> {
         route.first.is_some_and(|link| self.links[link as usize].own)
     }
 
-    /// Takes the packet at the end of a line. Passes it to the next link, or returns it if it is
-    /// for a host.
+    /// Removes the first packet of a line, and requests the line's next call. Passes the packet to
+    /// the next link. If a host is the target, counts the packet as delivered and returns it.
     #[inline]
     pub(crate) fn arrive(&mut self, index: usize) -> Option<Packet> {
         let line = &mut self.lines[index];
@@ -350,7 +350,7 @@ impl<O: Observer> Network<O> {
         (waiting + travelling + self.on_media()) as u64
     }
 
-    /// Returns the number of packets dropped, in queues and on the path.
+    /// Returns the number of packets dropped in queues or lost on the path.
     pub(crate) fn destroyed(&self) -> u64 {
         let dropped: u64 = self.links.iter().map(|link| link.port.log.dropped).sum();
         let lost: u64 = self.routes.iter().flatten().map(|route| route.lost).sum();
@@ -358,7 +358,8 @@ impl<O: Observer> Network<O> {
     }
 }
 
-/// Puts a packet on a line at a time.
+/// Puts a packet on a line, and requests the line's call if the packet is the first to arrive. See
+/// [`DelayLine::push`] for the time.
 #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
 #[inline(always)]
 fn launch(

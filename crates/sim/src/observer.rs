@@ -4,7 +4,7 @@
 use aqmlab_core::{Instant, Packet};
 use aqmlab_node::Departure;
 
-/// Receives packets at the taps and at the links.
+/// Observes the packets at the taps and at the links, and the ends of applications.
 pub(crate) trait Observer {
     /// Records a packet that passes the tap at its sender.
     fn sent(&mut self, packet: &Packet, now: Instant);
@@ -12,7 +12,7 @@ pub(crate) trait Observer {
     fn received(&mut self, packet: &Packet, now: Instant);
     /// Records a packet that leaves the queue of a link.
     fn departed(&mut self, link: usize, packet: &Packet, departure: Departure);
-    /// Records a packet that the scenario's random loss drops on the path.
+    /// Records a packet that is lost on the path, by random loss or because a radio gave it up.
     fn lost(&mut self, packet: &Packet, now: Instant);
     /// Records the end of an application, by itself or at its stop time.
     fn ended(&mut self, flow: u32, now: Instant);

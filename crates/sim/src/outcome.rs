@@ -18,7 +18,7 @@ use crate::world::World;
 pub struct Outcome {
     /// The digest, which is equal for equal runs, regardless of the measurement.
     pub digest: Digest,
-    /// The number of calls that the agenda made.
+    /// The number of calls of actors, including calls at the wake-ups of applications.
     pub events: u64,
     /// The number of packets sent by hosts.
     pub packets: u64,
@@ -43,7 +43,8 @@ fn digest<O: Observer>(world: &World<O>) -> Digest {
     digest
 }
 
-/// Returns the outcome of a run without measurement: the counters of the links.
+/// Returns the outcome of a run without measurement. Its tables have only the counters of the
+/// links.
 pub(crate) fn bare<O: Observer>(world: &World<O>) -> Outcome {
     let links = world.network.links.iter().map(|link| {
         let log = &link.port.log;
@@ -80,7 +81,7 @@ pub(crate) fn measured(mut world: World<Taps>, spec: &Spec) -> Outcome {
     }
 }
 
-/// Moves the findings out of the world.
+/// Returns the findings, for which it moves the samples and notes out of the world.
 fn findings(
     world: &mut World<Taps>,
     spec: &Spec,

@@ -2,22 +2,23 @@
 //! memory.
 //!
 //! Linux counts a segment from its transmission until the device reports that the segment has left.
-//! This module counts a segment only until it leaves the queue for the wire. The count therefore
-//! falls earlier, by the segment's transmission time.
+//! On a wired link, this module counts a segment only until its transmission on the wire begins.
+//! The count therefore falls earlier, by the segment's transmission time. On a radio, a segment
+//! counts until it is delivered or given up.
 
 use aqmlab_core::{Bytes, Direction, Packet, Side};
 
 /// The memory of packets in the hosts' own links, and the ends whose packets have left them.
 #[derive(Debug, Default)]
 pub(crate) struct OwnLinks {
-    /// The memory of the home's packets and of the internet's packets, by connection.
+    /// The memory in bytes of the packets from the home and from the internet, by connection.
     waiting: Vec<[u64; 2]>,
     /// The ends whose packets have left their own link since the last call of [`Self::released`].
     released: Vec<(u32, Side)>,
 }
 
-/// Returns Linux's `truesize` of a packet. A small packet fits into the head of its buffer, and a
-/// full-sized packet takes half a page.
+/// Returns Linux's `truesize` of a packet in bytes. A small packet fits into the head of its
+/// buffer, and a full-sized packet takes half a page.
 fn memory(packet: &Packet) -> u64 {
     if packet.ip_len <= 256 { 768 } else { 2_304 }
 }
@@ -59,7 +60,7 @@ impl OwnLinks {
         !self.released.is_empty()
     }
 
-    /// Returns the ends whose packets have left their own link since the last call.
+    /// Removes and returns the ends whose packets have left their own link since the last call.
     pub(crate) fn released(&mut self) -> impl Iterator<Item = (u32, Side)> + '_ {
         self.released.drain(..)
     }

@@ -1,6 +1,6 @@
 //! The QUIC connections of the world.
 //!
-//! For its application, a stream is a separate connection. A stream sends no packets itself: the
+//! To its application, a stream is a separate connection. A stream sends no packets itself: the
 //! connection that carries the stream sends its data.
 
 use aqmlab_apps::{ConnId, Notice, Open};
@@ -15,8 +15,8 @@ use crate::world::World;
 /// The two ends of a connection, and its streams.
 pub(crate) struct Quic {
     pub(crate) ends: [QuicEnd; 2],
-    /// The connections that stand for the streams, in the order of opening. The first is the
-    /// connection itself.
+    /// The indices of the connections that stand for the streams, in the order of opening. The
+    /// first is the index of the connection itself.
     pub(crate) streams: Vec<u32>,
 }
 
@@ -58,8 +58,8 @@ impl<O: Observer> World<O> {
         Box::new(Quic { ends, streams: vec![index] })
     }
 
-    /// Opens a stream of the application's connection `over`. Returns the carrier, if the connection
-    /// is a QUIC connection.
+    /// Opens a stream of the application's connection `over`, for which connection number `index`
+    /// stands. Returns the carrier, or `None` if `over` is not a QUIC connection.
     pub(crate) fn open_stream(&mut self, app: u32, index: u32, over: ConnId) -> Option<Carrier> {
         let conn = *self.runner.conns(app as usize).get(over.0 as usize)?;
         let carrier = &mut self.conns[conn as usize];
@@ -70,8 +70,9 @@ impl<O: Observer> World<O> {
         Some(Carrier { conn, stream })
     }
 
-    /// Calls `act` with one end of a connection or of a stream's connection, and drains the end
-    /// afterwards.
+    /// Calls `act` with one end of a QUIC connection and the number of a stream, and marks the end
+    /// to be drained. For a stream, the connection is its carrier. Does nothing and returns the
+    /// default for other connections.
     pub(crate) fn with_quic<T: Default>(
         &mut self,
         index: u32,
@@ -85,7 +86,8 @@ impl<O: Observer> World<O> {
         act(&mut quic.ends[at.index()].quic, stream)
     }
 
-    /// Delivers a datagram.
+    /// Delivers a datagram to its connection and drains the receiving end, unless the connection is
+    /// closed.
     #[inline(never)]
     pub(crate) fn deliver_quic(&mut self, packet: Packet) {
         let (index, at, now) = (packet.conn, packet.direction.receiver(), self.network.now);
@@ -100,7 +102,7 @@ impl<O: Observer> World<O> {
         self.network.recycle(packet);
     }
 
-    /// Calls an end at the possible expiry of a timer.
+    /// Calls an end whose timer may have expired, and drains it.
     pub(crate) fn on_quic_timer(&mut self, index: u32, side: Side) {
         if let Some(quic) = &mut self.conns[index as usize].quic {
             quic.ends[side.index()].quic.handle_timeout(self.network.now);
@@ -108,7 +110,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Sends the datagrams of one end, notifies the application of events, and sets the timer.
+    /// Sends the datagrams of one end, sets its timer, and notifies the application of events.
     #[inline(never)]
     pub(crate) fn drain_quic(&mut self, index: u32, side: Side) {
         let now = self.network.now;
@@ -166,12 +168,14 @@ impl<O: Observer> World<O> {
         Some(&mut self.conns[conn as usize])
     }
 
-    /// Records that an end is closed. The connection ends when its second end is closed.
+    /// Records that an end is closed. If the other end is closed too, or is a server that has heard
+    /// nothing, closes the connection and notifies the application.
     fn finish_quic(&mut self, index: u32, side: Side) {
         let conn = &mut self.conns[index as usize];
         let Some(quic) = &mut conn.quic else { return };
         quic.ends[side.index()].is_finished = true;
-        if quic.ends.iter().all(|end| end.is_finished) && conn.closed.is_none() {
+        let is_over = |end: &QuicEnd| end.is_finished || end.quic.is_listening();
+        if quic.ends.iter().all(is_over) && conn.closed.is_none() {
             conn.closed = Some(self.network.now);
             for end in &quic.ends {
                 self.network.agenda.leave(end.slot);

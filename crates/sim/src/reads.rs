@@ -1,14 +1,15 @@
-//! The wake-ups of applications. Most calls of an end of a connection are wake-ups.
+//! The wake-ups of applications. Most calls of the ends of connections are wake-ups.
 //!
 //! An application wakes shortly after data has arrived, and reads. Wake-ups have places in the
-//! order of all calls, but they are stored in a queue and not in the agenda. All hosts of a kind
-//! have the same wake-up latency, so a new wake-up usually belongs at the end of the queue.
+//! order of all calls, but they are stored in a queue and not in the agenda. All hosts with the
+//! same profile have the same wake-up latency, so a new wake-up usually belongs at the end of the
+//! queue.
 
 use aqmlab_core::{Ring, Side};
 
 use crate::agenda::Order;
 
-/// A call of one end of a connection.
+/// A call of one end of a connection at a wake-up of its application.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     pub(crate) place: Order,
@@ -22,11 +23,11 @@ impl Default for Call {
     }
 }
 
-/// The calls to come, in order.
+/// The pending wake-ups, in order.
 #[derive(Debug)]
 pub(crate) struct Reads {
     waiting: Ring<Call>,
-    /// The place of the first call.
+    /// The place of the first wake-up, or [`Order::NEVER`].
     first: Order,
 }
 
@@ -37,7 +38,7 @@ impl Default for Reads {
 }
 
 impl Reads {
-    /// Adds a call of an end.
+    /// Adds a wake-up.
     #[inline]
     pub(crate) fn push(&mut self, call: Call) {
         self.first = self.first.min(call.place);
@@ -48,20 +49,20 @@ impl Reads {
         }
     }
 
-    /// Adds a call that is not the last.
+    /// Inserts a wake-up that does not belong at the end.
     #[cold]
     fn insert(&mut self, call: Call) {
         let index = self.waiting.iter().take_while(|other| other.place < call.place).count();
         self.waiting.insert(index, call);
     }
 
-    /// Returns the place of the first call.
+    /// Returns the place of the first wake-up, or [`Order::NEVER`].
     #[inline]
     pub(crate) const fn first(&self) -> Order {
         self.first
     }
 
-    /// Removes and returns the first call, if there is one.
+    /// Removes and returns the first wake-up, if there is one.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Call> {
         let call = self.waiting.pop();

@@ -1,17 +1,18 @@
 //! Compares a discipline with a recording of another implementation, operation by operation.
 //!
-//! A [`Recording`] has the operations of a discipline in order. An operation is an enqueue or a
+//! A [`Recording`] has the operations of a discipline in order. Each operation is an enqueue or a
 //! dequeue, with its result and with the time that the discipline read. The agent records the
 //! kernel's disciplines, but this module does not depend on a kernel. The hashes of the flows and
 //! the random numbers come from the recording. A different result for a packet therefore shows a
 //! difference between the disciplines.
 //!
-//! The clock of a law with a timer (PIE) is shifted by a whole number of the law's units. The
-//! updates of the law then fall between the same operations as in the recording. The kernel's
-//! timers wait until the sender has finished, so an operation may precede an update that was due a
-//! few microseconds before. Such an operation is moved to just before the update, by at most
-//! [`LATE`], and counted as `moved`. Sometimes the kernel's timer is late by a whole tick from some
-//! time on. The replay then delays its timer at the same time, and counts this as `late`.
+//! For a discipline whose control law has a timer (PIE), all times are shifted by a whole number of
+//! the law's time units. The updates of the law then fall between the same operations as in the
+//! recording. The kernel's timers wait until the sender has finished, so an operation may precede
+//! an update that was due a few microseconds earlier. Such an operation is moved in time to just
+//! before the update, by at most about [`LATE`], and is counted as `moved`. Sometimes the kernel's
+//! timer is late by a whole tick from some time on. The replay then delays its timer at the same
+//! time, and counts this as `late`.
 
 mod sent;
 
@@ -33,19 +34,20 @@ pub use self::sent::SentTcp;
 /// columns list some of the operations or flows.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Recording {
-    /// The discipline to compare.
+    /// The discipline to compare, with its parameters.
     pub qdisc: KindSpec<QdiscKind>,
     /// The flow of each packet.
     pub flow: Vec<u32>,
     /// The ECN field that each flow sends.
     pub flow_ecn: Vec<u8>,
-    /// The codepoint that each flow sends; empty if all send 0.
+    /// The Differentiated Services codepoint that each flow sends; empty if all send 0.
     #[serde(default)]
     pub flow_dscp: Vec<u8>,
     /// Pairs of a flow and the hash of its packets, for disciplines that hash.
     #[serde(default)]
     pub hashes: Vec<(u32, u32)>,
-    /// A flow and the hashes of its source and its destination, for disciplines that hash hosts.
+    /// Triples of a flow, the hash of its source and the hash of its destination, for disciplines
+    /// that hash hosts.
     #[serde(default)]
     pub hosts: Vec<(u32, u32, u32)>,
     /// The TCP header of each packet, if the packets are segments.
@@ -63,9 +65,9 @@ pub struct Recording {
     pub id: Vec<i64>,
     /// The number of bytes that the discipline counts for an enqueued packet.
     pub len: Vec<u32>,
-    /// The ECN field of a packet when it was dequeued.
+    /// The ECN field of the packet dequeued.
     pub ecn: Vec<u8>,
-    /// The codepoint of a packet when it was dequeued; empty if it was not recorded.
+    /// The codepoint of the packet dequeued; empty if codepoints were not recorded.
     #[serde(default)]
     pub dscp: Vec<u8>,
     /// Pairs of an operation and a packet that was dropped in it.
@@ -73,13 +75,14 @@ pub struct Recording {
     /// Pairs of an operation and a random number drawn in it, in the upper bits of 64 bits.
     #[serde(default)]
     pub draws: Vec<(usize, u64)>,
-    /// Pairs of an operation and a further time that the discipline read in it.
+    /// Pairs of an operation and a further time that the discipline read in it, in nanoseconds
+    /// since the clock's zero.
     #[serde(default)]
     pub later: Vec<(usize, u64)>,
     /// The discipline's statistics after the last operation, by the names of its gauges.
     #[serde(default)]
     pub gauges: BTreeMap<String, f64>,
-    /// The operations before which a timer expired.
+    /// The operations before which a timer expired, with one entry for each expiry.
     #[serde(default)]
     pub updates: Vec<usize>,
 }
@@ -87,29 +90,33 @@ pub struct Recording {
 /// The result of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// The number of operations with equal results.
+    /// The number of operations with equal results, up to the first difference.
     pub operations: usize,
     /// The number of packets enqueued in these operations.
     pub offered: usize,
-    /// The number of packets dequeued.
+    /// The number of packets dequeued in these operations.
     pub given: usize,
-    /// The number of packets dropped.
+    /// The number of packets dropped in these operations.
     pub dropped: usize,
-    /// The number of packets that arrived unmarked and left marked.
+    /// The number of packets dequeued in these operations with an ECN field that the queue had
+    /// changed.
     pub marked: usize,
-    /// The number of operations in the whole recording that were moved before an update of a timer.
+    /// The number of operations in the whole recording that were moved to before an update of a
+    /// timer.
     pub moved: usize,
-    /// The number of times that a timer was late by a tick.
+    /// The number of times in the whole recording that a timer was late by a tick.
     pub late: usize,
-    /// The first operation, if any, whose results differ, and the difference.
+    /// The first difference, if there is one: the operation or the statistic, and both values.
     pub difference: Option<String>,
 }
 
-/// The longest time by which an operation is moved to keep its place before an update.
+/// The longest time by which an operation is moved to keep its place before an update, apart from
+/// rounding to the law's time units.
 pub const LATE: Duration = Duration::from_micros(20);
-/// The salt that the discipline gets, so that a flow's bucket can be chosen.
+/// The salt of the simulator's discipline. With a known salt, a packet can get the recorded hash.
 const SALT: u32 = 1;
-/// The unit of PIE's time, 64 ns. A shift by whole units leaves every difference unchanged.
+/// The unit of PIE's time in nanoseconds (`PSCHED_SHIFT`). A shift by whole units leaves every time
+/// difference unchanged.
 const UNIT: i64 = 64;
 
 /// Compares the simulator's discipline with `recording`, operation by operation, up to the first
@@ -117,7 +124,8 @@ const UNIT: i64 = 64;
 ///
 /// # Errors
 ///
-/// If the discipline or a parameter does not exist, or if the recording is incomplete.
+/// If a parameter of the discipline does not exist or is out of bounds, or if the recording is
+/// inconsistent.
 pub fn replay(recording: &Recording) -> Result<Comparison, SpecError> {
     recording.check()?;
     let mut qdisc = recording.build()?;
@@ -175,8 +183,8 @@ impl Recording {
         Ok((kind.build)(&args))
     }
 
-    /// Compares the statistics with the recorded statistics. Returns the first difference, if
-    /// any.
+    /// Compares the discipline's statistics with the recorded statistics. Returns the first
+    /// difference, if any.
     fn compare_gauges(&self, qdisc: &dyn Qdisc) -> Option<String> {
         let got: BTreeMap<_, _> = qdisc.gauges().into_iter().collect();
         self.gauges.iter().find_map(|(name, want)| match got.get(name.as_str()) {
@@ -186,7 +194,8 @@ impl Recording {
         })
     }
 
-    /// Returns the times of the operations for the simulator's discipline.
+    /// Returns the times of the operations for the simulator's discipline, as [`Self::align`]
+    /// shifts them.
     fn course(&self) -> Result<Course, SpecError> {
         let mut at = 0;
         let mut times: Vec<i64> = self
@@ -204,8 +213,8 @@ impl Recording {
     }
 
     /// Shifts all times so that the timer's updates fall between the same operations as in the
-    /// recording. Returns the number of operations that had to be moved in addition, and the times
-    /// at which the timer must be late.
+    /// recording. Returns the number of operations that had to be moved in addition, and the
+    /// expiries at which the timer must be late.
     fn align(&self, times: &mut [i64]) -> Result<(usize, Vec<Instant>), SpecError> {
         if self.updates.is_empty() {
             return Ok((0, Vec::new()));
@@ -225,7 +234,7 @@ impl Recording {
         Ok((moved, schedule.late))
     }
 
-    /// Returns the expiries of the simulator's timer, one for each update.
+    /// Returns the schedule of the simulator's timer, with one expiry for each update.
     fn schedule(&self, seen: &[i64]) -> Result<Schedule, SpecError> {
         let args = arguments("qdisc", self.qdisc.kind.0.params, &self.qdisc.params)?;
         let clock = Clock::wheel(args.duration("tick"));
@@ -260,8 +269,9 @@ struct Course {
     late: Vec<Instant>,
 }
 
-/// The times of a timer's updates by the timer's own clock, and a shift of all operations. With the
-/// shift, operations that followed an update still follow it.
+/// The times of a timer's updates by the timer's own clock, the shift of all operations, and the
+/// expiries at which the timer is late. With the shift, operations that followed an update still
+/// follow it.
 struct Schedule {
     dues: Vec<i64>,
     shift: i64,
@@ -269,7 +279,8 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Checks that no operation that preceded an update takes place too long after the update.
+    /// Checks that no operation that preceded an update takes place too long after the update was
+    /// due.
     fn check(&self, updates: &[usize], times: &[i64]) -> Result<(), SpecError> {
         for (&place, due) in updates.iter().zip(&self.dues) {
             let before = place.checked_sub(1).and_then(|place| times.get(place));
@@ -442,7 +453,7 @@ impl<'a> Player<'a> {
     }
 }
 
-/// Returns the values of each operation in `pairs`.
+/// Returns the values in `pairs` by operation.
 fn by_place(pairs: &[(usize, u64)]) -> BTreeMap<usize, Vec<u64>> {
     let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for &(place, value) in pairs {

@@ -1,4 +1,4 @@
-//! Samples the state of TCPs and queues at regular times.
+//! Samples the state of senders and queues at regular intervals.
 
 use aqmlab_apps::Transport;
 use aqmlab_core::{Duration, Instant, Side};
@@ -9,7 +9,7 @@ use crate::agenda::Slot;
 use crate::observer::Observer;
 use crate::world::World;
 
-/// Takes samples and stores them.
+/// A sampler of senders and queues, with the samples taken.
 pub(crate) struct Sampler {
     pub(crate) slot: Slot,
     pub(crate) every: Duration,
@@ -17,12 +17,13 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// Returns a sampler that takes its first sample after `every`.
+    /// Returns a sampler without samples. The caller requests the first call of `slot`.
     pub(crate) fn new(slot: Slot, every: Duration) -> Self {
         Self { slot, every, samples: Samples::default() }
     }
 
-    /// Takes one sample of each TCP and queue and requests the next call.
+    /// Takes one sample of each open sender that has sent data and of each queue, and requests the
+    /// next call.
     pub(crate) fn sample<O: Observer>(&mut self, world: &mut World<O>) {
         let now = world.network.now;
         for (index, conn) in world.conns.iter().enumerate() {

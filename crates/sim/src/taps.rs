@@ -1,4 +1,4 @@
-//! The observer that measures, with a tap at each end and samples of each queue.
+//! The observer that measures, with a tap at each end and a report on each queue.
 
 use aqmlab_core::{Instant, Packet, PacketFields, Reason};
 use aqmlab_measure::{Meter, Records, Sent};
@@ -8,7 +8,7 @@ use aqmlab_trial::tables::{Frame, QueueReport, settings};
 
 use crate::observer::Observer;
 
-/// Measures a run.
+/// The observer of a run with measurement.
 pub(crate) struct Taps {
     pub(crate) meter: Meter,
     pub(crate) queues: Vec<QueueReport>,

@@ -12,14 +12,14 @@ use crate::observer::Observer;
 /// A medium that links share.
 pub(crate) struct Medium {
     cell: Cell,
-    /// The number of the medium in the trial.
+    /// The number of the cell in the trial.
     number: u32,
     slot: Slot,
     /// The index of each radio's link.
     links: Vec<usize>,
 }
 
-/// The medium and the number of a link's radio.
+/// The index of a link's medium, and the index of its radio on the medium.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     medium: usize,
@@ -27,7 +27,8 @@ pub(crate) struct Place {
 }
 
 impl<O: Observer> Network<O> {
-    /// Adds a radio for the last link, on the medium with this number.
+    /// Adds a radio for the link added last, on the medium of cell `number`, which is created if it
+    /// does not exist.
     pub(crate) fn add_radio(&mut self, number: u32, config: RadioConfig) {
         let link = self.links.len() - 1;
         let found = self.media.iter().position(|medium| medium.number == number);
@@ -43,7 +44,8 @@ impl<O: Observer> Network<O> {
         self.links[link].radio = Some(Place { medium, radio });
     }
 
-    /// Moves packets from a link's discipline to its driver while there is room.
+    /// Moves packets from a link's discipline to its driver while the driver has room, and requests
+    /// the next calls of the link and of the medium.
     #[inline(never)]
     pub(crate) fn feed(&mut self, link: usize, place: Place) {
         let cell = &mut self.media[place.medium].cell;
@@ -66,7 +68,7 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Begins or ends an exchange that is due, delivers its packets and refills the drivers.
+    /// Begins or ends an exchange that is due, passes on its packets and refills the drivers.
     pub(crate) fn exchange(&mut self, medium: usize) {
         let mut out = Vec::new();
         let Medium { cell, links, .. } = &mut self.media[medium];

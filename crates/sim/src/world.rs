@@ -1,7 +1,7 @@
-//! The world: applications on connections on the network, and the loop that runs them.
+//! The world: the applications, their connections and the network, and the loop that runs them.
 //!
-//! The path of a packet is short. [`World::run`] calls the next actor. A packet that arrives at a
-//! host goes to its connection ([`World::deliver`]). The connection responds with segments
+//! A packet takes the following path. [`World::run`] calls the next actor. A packet that arrives at
+//! a host goes to its connection ([`World::deliver`]). The connection responds with segments
 //! ([`World::drain`]), and `Network::send` passes them to the first link. Applications act only on
 //! notices, and only through [`aqmlab_trial::Engine`].
 
@@ -24,13 +24,13 @@ use crate::sampler::Sampler;
 /// The part of an application that the simulator owns.
 pub(crate) struct AppSlot {
     pub(crate) slot: Slot,
-    /// The configuration of the application's TCPs, home first.
+    /// The configuration of the application's connections at each end, home first.
     pub(crate) endpoints: [Endpoint; 2],
-    /// The number of the application's host in the home.
+    /// The number of the application's host in the home network.
     pub(crate) host: u32,
-    /// The priority of the application's packets, unless the application chooses it.
+    /// The priority of the application's packets; `None` if the application chooses it.
     pub(crate) priority: Option<u8>,
-    /// The codepoint of the application's packets.
+    /// The Differentiated Services codepoint of the application's packets.
     pub(crate) dscp: u8,
 }
 
@@ -40,11 +40,11 @@ pub(crate) struct World<O> {
     pub(crate) conns: Vec<Conn>,
     pub(crate) apps: Vec<AppSlot>,
     pub(crate) runner: AppRunner,
-    /// The ends that may have something to send since an application acted on them, in the order of
-    /// the application's calls. A system call on one socket sends before the call on the next
-    /// socket.
+    /// The ends to drain, because an application acted on them or their packets left their own
+    /// link. The order is that of the calls: a system call on one socket sends before the call on
+    /// the next socket.
     pub(crate) touched: Vec<(u32, Side)>,
-    /// The wake-ups of applications.
+    /// The pending wake-ups of applications.
     pub(crate) reads: Reads,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) events: u64,
@@ -55,14 +55,14 @@ pub(crate) struct World<O> {
 enum Entry {
     /// The next call and the entry are in the future, if they exist.
     Waits,
-    /// The agenda makes the next call now, and the entry is for a future call.
+    /// The next call is a wake-up, which takes place now. The entry is in the future, if it exists.
     Served,
     /// The agenda has reached the entry, which is for the next call.
     Reached,
 }
 
 impl<O: Observer> World<O> {
-    /// Runs the world until `end`.
+    /// Makes all calls that are due before `end`, and sets the time to `end`.
     pub(crate) fn run(&mut self, end: Instant) {
         loop {
             let (first, read) = (self.network.agenda.first(), self.reads.first());
@@ -107,7 +107,7 @@ impl<O: Observer> World<O> {
         self.network.now = end;
     }
 
-    /// Marks an end as touched if a packet of the end has left the end's own link.
+    /// Records in `touched` each end whose packets have left its own link.
     #[inline]
     fn touch_released(&mut self) {
         if self.network.own.has_released() {
@@ -115,7 +115,8 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Delivers a packet to its destination.
+    /// Delivers a packet to its connection. Drains the receiving end, or notifies the application
+    /// of a datagram.
     #[inline]
     fn deliver(&mut self, packet: Packet) {
         let now = self.network.now;
@@ -158,8 +159,9 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Notifies the application of the events of one end, and sets its timer. Removes the
-    /// connection if both ends have finished.
+    /// Notifies the application of the events of one end, and sets the timer of the end. Removes
+    /// both ends if both have finished. If the client has finished and the server has heard nothing,
+    /// closes the connection but keeps the ends, because a SYN may still arrive.
     #[inline(never)]
     fn notify(&mut self, index: u32, side: Side, entry: Entry) {
         let now = self.network.now;
@@ -191,30 +193,42 @@ impl<O: Observer> World<O> {
         set_timer(end, entry, &mut self.network, &mut self.reads);
         if ends.iter().all(|end| end.finished) {
             self.reap(index);
+        } else if ends.iter().all(|end| end.finished || end.tcp.is_listening()) {
+            self.end(index);
         }
     }
 
-    /// Removes the two TCPs of a connection that is closed.
+    /// Removes the two TCPs of a connection that is closed, keeps their counters, and notifies the
+    /// application.
     fn reap(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         let Some(ends) = conn.ends.take() else { return };
-        conn.closed = Some(self.network.now);
         conn.stats = Some([*ends[0].tcp.stats(), *ends[1].tcp.stats()]);
         for end in ends.iter() {
             self.network.agenda.leave(end.slot);
         }
-        self.runner.notify(conn.app, Notice::Closed(conn.id));
+        self.end(index);
     }
 
-    /// Returns whether the entry of `place`, which the agenda has reached, is for the next call of
-    /// an end.
+    /// Records the end of a connection, and notifies the application, unless it was recorded
+    /// before.
+    fn end(&mut self, index: u32) {
+        let conn = &mut self.conns[index as usize];
+        if conn.closed.is_none() {
+            conn.closed = Some(self.network.now);
+            self.runner.notify(conn.app, Notice::Closed(conn.id));
+        }
+    }
+
+    /// Returns whether the agenda's entry at `place`, which is due, is for the next call of an end;
+    /// see [`End::is_called_at`]. For an end without a TCP, returns true.
     #[inline]
     fn is_called_at(&mut self, place: Order, index: u32, side: Side) -> bool {
         let Some(ends) = &mut self.conns[index as usize].ends else { return true };
         ends[side.index()].is_called_at(place, &mut self.network.agenda)
     }
 
-    /// Calls an end at the possible expiry of a timer.
+    /// Calls an end whose timer may have expired, and drains it.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 0.5 % of a run")]
     #[inline(always)]
     fn on_timer(&mut self, index: u32, side: Side, entry: Entry) {
@@ -228,7 +242,8 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Handles the earliest of all wake-ups. Most applications only read.
+    /// Handles the earliest wake-up. At most wake-ups the application only reads, which takes a
+    /// shorter path.
     fn read(&mut self) {
         let Some(Call { place, conn: index, side }) = self.reads.pop() else { return };
         let conn = &mut self.conns[index as usize];
@@ -268,7 +283,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Delivers notices, and drains the ends that the applications touched, until neither is left.
+    /// Delivers notices and drains the ends in `touched`, until there are none left.
     #[inline]
     fn settle(&mut self) {
         if self.runner.has_notices() || !self.touched.is_empty() {
@@ -294,7 +309,8 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Opens a connection or datagram socket for an application; see [`aqmlab_apps::Io::open`].
+    /// Opens a connection or datagram socket for an application, and returns its index; see
+    /// [`aqmlab_apps::Io::open`].
     pub(crate) fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32 {
         let index = self.conns.len() as u32;
         let of = &self.apps[app as usize];
@@ -381,9 +397,9 @@ impl<O: Observer> World<O> {
     }
 }
 
-/// Sends the segments of one end, and sets its timer. Breaks off before the timer if the
-/// application must be notified of events first. Reads to which it does not subscribe are only
-/// counted.
+/// Sends the segments of one end, and sets its timer. If the application must be notified of
+/// events, returns `Break` and leaves the timer as it is. Reads are only counted if the application
+/// needs no notice of them.
 #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
 #[inline(always)]
 fn drain<O: Observer>(
@@ -407,7 +423,8 @@ fn drain<O: Observer>(
     ControlFlow::Continue(())
 }
 
-/// Sends the segments of one end.
+/// Sends the segments of one end. If the end is on an own link, reports the memory of its packets
+/// there to the TCP, which may then release more segments.
 #[inline(never)]
 fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
     let now = network.now;
@@ -428,8 +445,8 @@ fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
 /// Requests the next call of one end.
 ///
 /// A timer that is set to a later time keeps its earlier call in the agenda. The call then sets the
-/// timer again. Each acknowledgement restarts the retransmission timer, so most of its expiries
-/// never happen.
+/// timer again. Each acknowledgement restarts the retransmission timer, so this timer rarely
+/// expires.
 #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
 #[inline(always)]
 fn set_timer<O: Observer>(

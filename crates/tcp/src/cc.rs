@@ -32,7 +32,7 @@ pub struct Window {
     pub segment: u64,
     /// The number of bytes in a full-sized segment, excluding options.
     pub mss: u32,
-    /// The largest `cwnd`.
+    /// The upper limit of `cwnd` (Linux's `snd_cwnd_clamp`).
     pub clamp: u64,
 }
 
@@ -80,7 +80,8 @@ pub struct Ack {
 /// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation; Linux `tcp_rate.c`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RateSample {
-    /// The number of units delivered over `interval`. If there is no sample, both values are zero.
+    /// The number of units delivered over `interval`. Without a sample, `delivered` and `interval`
+    /// are zero.
     pub delivered: u64,
     /// The longer of the sending interval and the acknowledging interval.
     pub interval: Duration,
@@ -107,13 +108,13 @@ pub struct Congestion {
     pub now: Instant,
     /// The amount of data outstanding just before the congestion was detected.
     pub in_flight: u64,
-    /// The signal of congestion.
+    /// The signal by which the congestion was detected.
     pub signal: Signal,
     /// The smoothed round-trip time, once there is a sample.
     pub srtt: Option<Duration>,
 }
 
-/// The signal of congestion.
+/// A signal by which congestion is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// A queue marked a packet (RFC 3168).
@@ -124,7 +125,7 @@ pub enum Signal {
     Rto,
 }
 
-/// Other events of a connection.
+/// An event of a connection, other than an acknowledgement or congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CcEvent {
     /// A segment is sent while none is in flight (Linux `CA_EVENT_TX_START`).
@@ -152,11 +153,9 @@ pub enum CcEvent {
     CwrEntered,
     /// The connection returned to the state without suspected losses (`TCP_CA_Open`).
     Opened,
-    /// A tail loss probe repaired a loss (`CA_EVENT_TLP_RECOVERY`). The values are whether the
-    /// application limited the sender when the lost segment was sent, and the number of segments
-    /// delivered so far.
+    /// A tail loss probe repaired a loss (`CA_EVENT_TLP_RECOVERY`).
     ProbeRepaired {
-        /// Whether the application limited the sender.
+        /// Whether the application limited the sender when the lost segment was sent.
         app_limited: bool,
         /// The number of segments delivered so far.
         delivered: u64,
@@ -173,9 +172,9 @@ pub enum TsoSegments {
     Exactly(u64),
 }
 
-/// A congestion controller.
+/// A congestion controller, which sets the window of a connection, and may set its pacing rate.
 pub trait CongestionControl: Send {
-    /// Returns the ECN that the controller needs. Only Linux's stack provides it.
+    /// Returns the ECN that the controller needs. Only Linux's stack heeds this need.
     fn ecn_need(&self) -> EcnNeed {
         EcnNeed::None
     }
@@ -193,12 +192,12 @@ pub trait CongestionControl: Send {
 
     /// Returns whether the connection calls [`CongestionControl::on_feedback`],
     /// [`CongestionControl::on_lost`] and [`CongestionControl::limits_samples`]. Only Linux's stack
-    /// does.
+    /// calls them.
     fn wants_feedback(&self) -> bool {
         false
     }
 
-    /// Receives further facts about an acknowledgement, before [`CongestionControl::control`].
+    /// Receives further values of an acknowledgement, before [`CongestionControl::control`].
     fn on_feedback(&mut self, feedback: &Feedback) {
         let _ = feedback;
     }
@@ -215,9 +214,9 @@ pub trait CongestionControl: Send {
     }
 
     /// Processes the totals of an acknowledgement (Linux's `in_ack_event`). The connection calls
-    /// this function if the controller needs ECN and has it. With classic ECN the totals omit the
-    /// segments that the acknowledgement covers cumulatively, as in Linux 6.1. With accurate ECN
-    /// they include them, as in Linux 6.18.
+    /// this function with accurate ECN and, if the controller needs ECN, with classic ECN. With
+    /// classic ECN the totals omit the segments that the acknowledgement covers cumulatively, as in
+    /// Linux 6.1. With accurate ECN the totals include these segments, as in Linux 6.18.
     fn on_totals(&mut self, totals: &Totals) {
         let _ = totals;
     }
@@ -239,7 +238,7 @@ pub trait CongestionControl: Send {
     /// Returns the new slow-start threshold after a congestion event.
     fn ssthresh(&mut self, window: &Window, congestion: &Congestion) -> u64;
 
-    /// Processes another event of the connection.
+    /// Processes an event of the connection.
     fn on_event(&mut self, window: &mut Window, event: CcEvent, now: Instant) {
         let _ = (window, event, now);
     }
@@ -273,7 +272,7 @@ pub trait CongestionControl: Send {
         None
     }
 
-    /// Returns the number of segments of a burst.
+    /// Returns the rule for the number of segments in a burst.
     fn tso_segments(&self) -> TsoSegments {
         TsoSegments::Least(2)
     }

@@ -7,8 +7,8 @@ use crate::cc::CongestionControl;
 
 /// The configuration of a [`crate::Connection`].
 pub struct Config {
-    /// The host that the endpoint belongs to. Connections share it, because separate copies would
-    /// displace the connections' state from the processor's cache.
+    /// The profile of the endpoint's host. Connections share the profile, because separate copies
+    /// would displace the connections' state from the processor's cache.
     pub profile: Arc<Profile>,
     /// The congestion control of the endpoint, in its initial state.
     pub cc: Box<dyn CongestionControl>,
@@ -20,9 +20,9 @@ pub struct Config {
     pub nodelay: bool,
     /// Whether the endpoint acknowledges every segment at once.
     pub quickack: bool,
-    /// The payload bytes that the send buffer holds; automatic if `None`.
+    /// The size of the send buffer in bytes, as `SO_SNDBUF` sets it; automatic if `None`.
     pub send_buffer: Option<u64>,
-    /// The size of the receive window in bytes; automatic if `None`.
+    /// The largest receive window in bytes; automatic if `None`.
     pub receive_buffer: Option<u64>,
 }
 

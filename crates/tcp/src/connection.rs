@@ -9,8 +9,8 @@ use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 use crate::{Config, Segment};
 
-/// The largest sequence number that a segment may carry. Larger numbers are forged and would
-/// overflow.
+/// The largest sequence number that a segment may carry. A segment with a larger number is forged
+/// and is ignored, because sums with the number could overflow.
 const MAX_SEQUENCE: u64 = 1 << 60;
 
 /// A notification to the application.
@@ -39,7 +39,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Returns an endpoint that opens a connection, which sends a SYN.
+    /// Returns an endpoint that opens a connection at `now`. Its SYN is the first segment to poll
+    /// for.
     pub fn active(config: Config, now: Instant) -> Self {
         let mut connection = Self::passive(config);
         connection.tcb.clock.set(now);
@@ -52,6 +53,11 @@ impl Connection {
         let stack = StackState::new(&config);
         let (expiry, offer) = (stack.expiry(&config.profile), stack.ecn_offer(&config));
         Self { tcb: Tcb::new(config, expiry, offer), stack, handshake: Handshake::default() }
+    }
+
+    /// Returns whether the endpoint waits for a SYN.
+    pub fn is_listening(&self) -> bool {
+        self.tcb.state == State::Listen
     }
 
     /// Processes a segment that has arrived with the ECN field `ecn`.
@@ -194,7 +200,7 @@ impl Connection {
         self.tcb.events.pop_front()
     }
 
-    /// Returns the number of bytes of the next event, if it is the only one and a read.
+    /// Removes the next event if it is a read and the only event. Returns the number of bytes read.
     #[inline]
     pub fn poll_sole_read(&mut self) -> Option<u64> {
         let events = &mut self.tcb.events;

@@ -3,12 +3,12 @@
 //! A [`Connection`] is one endpoint. Its driver (the simulator, a test) passes segments and the
 //! time to it. After every call that changes the connection, the driver polls
 //! [`Connection::poll_transmit`] and [`Connection::poll_event`] until they return `None`, and
-//! schedules [`Connection::handle_timeout`] for [`Connection::poll_timeout`].
+//! schedules [`Connection::handle_timeout`] for the time that [`Connection::poll_timeout`] returns.
 //!
 //! A [`Profile`] describes a host as data, and names its stack. There are two stacks: Linux's
-//! (`linux`) and FreeBSD 10's (`freebsd`). A connection consists of a control block that both
-//! stacks share (`tcb`) and the state of one stack (`stack`). The table lists the modules by
-//! subject:
+//! (`linux`) and FreeBSD 10's (`freebsd`). A connection consists of a control block, which is the
+//! same for both stacks (`tcb`), the state of its stack (`stack`), and the state of its handshake.
+//! The table lists the main modules by subject:
 //!
 //! | Subject | Linux | FreeBSD | both |
 //! |---|---|---|---|

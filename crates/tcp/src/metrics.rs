@@ -13,30 +13,23 @@ pub struct SenderState {
     pub ssthresh_bytes: Option<u64>,
     /// The smoothed round-trip time; `None` until the first sample.
     pub srtt: Option<Duration>,
-    /// The number of payload bytes estimated to be in the network. With Linux's TCP it is computed
-    /// from full-sized segments. With FreeBSD's TCP it is all outstanding data, and with QUIC the
-    /// size of the packets in flight.
+    /// The number of bytes estimated to be in the network. With TCP they are payload: on Linux
+    /// counted in full-sized segments, on FreeBSD all outstanding data. With QUIC they are the
+    /// packets in flight, including their headers.
     pub in_flight_bytes: u64,
 }
 
-/// The state of a connection that is plotted.
+/// The state of a connection, for tests and scripts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metrics {
-    /// The congestion window in bytes.
-    pub cwnd_bytes: u64,
-    /// The slow-start threshold in bytes; `None` until the first reduction.
-    pub ssthresh_bytes: Option<u64>,
-    /// The smoothed round-trip time; `None` until the first sample.
-    pub srtt: Option<Duration>,
+    /// The state of the sender.
+    pub sender: SenderState,
     /// The variation of the round-trip time as in RFC 6298; `None` until the first sample.
     pub rttvar: Option<Duration>,
     /// The minimum round-trip time in the profile's window; `None` until the first sample.
     pub min_rtt: Option<Duration>,
     /// The retransmission timeout, including backoff.
     pub rto: Duration,
-    /// The number of payload bytes estimated to be in the network. On Linux it is computed from
-    /// full-sized segments; on FreeBSD it is all outstanding data.
-    pub in_flight_bytes: u64,
     /// The window that the peer offers, in bytes.
     pub rwnd_bytes: u64,
     /// The state of the connection (RFC 9293 §3.3.2).
@@ -87,18 +80,14 @@ pub struct Stats {
 }
 
 impl Connection {
-    /// Returns the state to plot.
+    /// Returns the state of the connection.
     pub fn metrics(&self) -> Metrics {
         let tcb = &self.tcb;
-        let SenderState { cwnd_bytes, ssthresh_bytes, srtt, in_flight_bytes } = self.sender_state();
         Metrics {
-            cwnd_bytes,
-            ssthresh_bytes,
-            srtt,
+            sender: self.sender_state(),
             rttvar: tcb.rtt.rttvar(),
             min_rtt: tcb.rtt.min(),
             rto: tcb.rtt.rto,
-            in_flight_bytes,
             rwnd_bytes: tcb.snd.wnd,
             state: tcb.state.name(),
             recovery: self.stack.recovery_name(),

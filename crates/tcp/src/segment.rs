@@ -7,7 +7,7 @@ use aqmlab_core::{Ecn, SackBlocks, TcpFlags, TcpHeader};
 
 use crate::tcb::Tcb;
 
-/// The space for options in a TCP header, in bytes.
+/// The maximum length of the options in a TCP header, in bytes (`MAX_TCP_OPTION_SPACE`).
 const OPTIONS_SPACE: u32 = 40;
 
 /// A segment to be sent.
@@ -39,7 +39,7 @@ impl Transmission {
     }
 }
 
-/// The segments that open a connection.
+/// The kind of a segment that opens a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SynKind {
     Syn,
@@ -47,8 +47,8 @@ pub(crate) enum SynKind {
 }
 
 impl Tcb {
-    /// Returns the payload bytes that fit into a segment now, besides the options that it must
-    /// carry.
+    /// Returns the number of payload bytes that fit into the next segment, beside the options that
+    /// it must carry (`tcp_current_mss`).
     #[inline]
     pub(crate) fn current_mss(&self) -> u32 {
         if !self.rcv.sack.is_due() {
@@ -57,14 +57,15 @@ impl Tcb {
         self.window.mss.saturating_sub(self.sack_len()).max(1)
     }
 
-    /// Returns the length of the SACK option in the next segment.
+    /// Returns the length of the SACK option in the next segment, in bytes with padding.
     fn sack_len(&self) -> u32 {
         let limit = (OPTIONS_SPACE - self.options.fixed_len() - 4) / 8;
         let blocks = self.rcv.sack.len().min(limit);
         if blocks == 0 { 0 } else { 4 + 8 * blocks }
     }
 
-    /// Sends a segment of the established connection, which offers `window`.
+    /// Sends a segment after the handshake. The segment carries `payload` bytes from `seq` on, and
+    /// offers `window`.
     #[expect(
         clippy::inline_always,
         reason = "each stack has one caller; a call costs 1 % of a run"
@@ -113,7 +114,8 @@ impl Tcb {
         }
     }
 
-    /// If the connection uses ECN, adds the ECN bits to a segment. Returns its ECN field.
+    /// Adds the ECN bits to a segment if the connection uses ECN. Returns the ECN field of the
+    /// segment's IP header.
     #[inline]
     fn mark_ecn(&mut self, header: &mut TcpHeader, transmission: Transmission) -> Ecn {
         if !self.options.ecn {
@@ -163,8 +165,9 @@ impl Tcb {
         self.enqueue(header, ecn, transmission);
     }
 
-    /// Returns the flags of a SYN or a SYN-ACK, and its ECN field (RFC 3168 §6.1.1). A retransmitted
-    /// SYN does not request ECN if the host falls back.
+    /// Returns the flags of a SYN or a SYN-ACK, and its ECN field (RFC 3168 §6.1.1). A
+    /// retransmitted SYN does not request ECN if the profile has `ecn_fallback`. Its ECN field does
+    /// not change, because `tcp_ecn_clear_syn` clears only the flags.
     fn syn_flags(&self, kind: SynKind, transmission: Transmission) -> (TcpFlags, Ecn) {
         let falls_back = transmission.is_repeated() && self.profile.ecn_fallback;
         match kind {
@@ -180,7 +183,8 @@ impl Tcb {
         }
     }
 
-    /// Sends a reset.
+    /// Sends a reset with the sequence number `seq`, and with an acknowledgement of `ack` if there
+    /// is one.
     pub(crate) fn emit_reset(&mut self, seq: u64, ack: Option<u64>) {
         let flags = TcpFlags::RST;
         let header = TcpHeader {
@@ -194,8 +198,8 @@ impl Tcb {
     }
 }
 
-/// Returns the length of a SYN's options. MSS takes 4 bytes. Timestamps take 12 bytes, with
-/// SACK-permitted in their padding. SACK-permitted alone and window scale take 4 bytes each.
+/// Returns the length of a SYN's options in bytes. MSS takes 4 bytes. Timestamps take 12 bytes,
+/// with SACK-permitted in their padding. SACK-permitted alone and window scale take 4 bytes each.
 const fn syn_options_len(timestamps: bool, sack: bool, scaling: bool) -> u8 {
     let clock = if timestamps {
         12

@@ -47,7 +47,8 @@ impl StackState {
         /// Processes a segment that arrives in ESTABLISHED.
         #[inline]
         fn process_established(&mut, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn);
-        /// Processes a segment of an open connection that arrives in another state.
+        /// Processes a segment of an open connection that arrives in a state other than
+        /// ESTABLISHED.
         fn process_segment(&mut, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn);
         /// Responds to a segment that arrives in CLOSED.
         fn process_closed(&mut, tcb: &mut Tcb, header: &TcpHeader);
@@ -57,13 +58,13 @@ impl StackState {
         fn serve_application(&mut, tcb: &mut Tcb);
         /// Adds up to `bytes` to the send buffer, and returns the number of bytes accepted.
         fn write(&mut, tcb: &mut Tcb, bytes: u64) -> u64;
-        /// Reacts to the application's close of the sending direction.
+        /// Handles the application's close of the sending direction.
         fn on_close(&mut, tcb: &mut Tcb);
         /// Updates the memory of this connection's segments in the queue of its host. Returns
         /// whether segments that were held back may be sent.
         fn note_waiting(&mut, tcb: &mut Tcb, memory: Bytes) -> bool;
 
-        /// Sets the window and its scale for a SYN.
+        /// Sets the receive window and its scale for a SYN.
         fn init_receive_window(&mut, tcb: &mut Tcb);
         /// Limits the offered window to `limit`.
         fn limit_window(&mut, limit: u64);

@@ -1,6 +1,6 @@
 //! The states of a connection (RFC 9293 §3.3.2) and the states of Linux's congestion control.
 
-/// The state of a connection.
+/// The state of a connection (RFC 9293 §3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Listen,

@@ -1,4 +1,5 @@
-//! The transmission control block (RFC 9293 §3.3.1): the state that both stacks share.
+//! The transmission control block (RFC 9293 §3.3.1): the part of a connection's state that has the
+//! same form in both stacks.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use crate::state::State;
 use crate::timers::{Timers, XmitTimer};
 use crate::{Config, Event, Profile, Segment};
 
-/// The state that both stacks share.
+/// The part of a connection's state that has the same form in both stacks.
 pub(crate) struct Tcb {
     pub(crate) clock: Clock,
     pub(crate) profile: Arc<Profile>,
@@ -51,7 +52,8 @@ pub(crate) struct Tcb {
     pub(crate) stats: Stats,
     pub(crate) mtu: u32,
     pub(crate) nodelay: bool,
-    /// Whether the application has acted since the connection last ran.
+    /// Whether the stack must run before the next segment is polled, because the application has
+    /// acted or segments that were held back may be sent.
     pub(crate) app_acted: bool,
 }
 
@@ -120,8 +122,8 @@ impl Tcb {
         segments * self.window.segment
     }
 
-    /// Returns a window of `segments`. A window of more than two segments is limited to `bytes`,
-    /// unless `bytes` is zero.
+    /// Returns a window of `segments`, in the unit of the congestion window. A window of more than
+    /// two segments is limited to `bytes`, unless `bytes` is zero.
     pub(crate) fn capped(&self, segments: u64, bytes: u64) -> u64 {
         if bytes == 0 {
             return self.units(segments);
@@ -131,7 +133,8 @@ impl Tcb {
         if self.window.segment == 1 { limit / mss } else { limit }
     }
 
-    /// Sets the size of a full-sized segment. `limit` is the maximum payload, if there is a limit.
+    /// Sets the payload of a full-sized segment, at most `limit`, and the segment size that this
+    /// end advertises.
     pub(crate) fn size_segments(&mut self, limit: Option<u32>) {
         let options = self.options.fixed_len();
         let ours = self.mtu - 40;
@@ -143,7 +146,7 @@ impl Tcb {
         }
     }
 
-    /// Sets the transmission timer to expire after `span`, at most after `limit`.
+    /// Sets the transmission timer for `purpose`, to expire after `span` but at most after `limit`.
     #[inline]
     pub(crate) fn arm(&mut self, purpose: XmitTimer, span: Duration, limit: Duration) {
         let ticks = self.clock.ticks(span.min(limit));
@@ -168,7 +171,7 @@ impl Tcb {
         self.cc.on_event(&mut self.window, event, self.clock.now);
     }
 
-    /// Returns the congestion control's slow-start threshold after congestion.
+    /// Returns the slow-start threshold that the congestion control sets after `signal`.
     pub(crate) fn reduced_ssthresh(&mut self, signal: Signal) -> u64 {
         let congestion = Congestion {
             now: self.clock.now,
@@ -179,7 +182,8 @@ impl Tcb {
         self.cc.ssthresh(&self.window, &congestion)
     }
 
-    /// Prepares for a data segment that is about to be sent.
+    /// Records that a data segment is about to be sent. If nothing is in flight, notifies the
+    /// congestion control.
     #[inline]
     pub(crate) fn on_data_sent(&mut self) {
         if self.board.in_flight() == 0 {
@@ -191,11 +195,12 @@ impl Tcb {
         self.pacer.on_segment_sent();
     }
 
-    /// Reserves the departure time of `bytes`, if the congestion control paces.
+    /// Reserves the time that the burst of `bytes` that was just sent takes at the pacing rate, if
+    /// the congestion control paces.
     #[inline]
     pub(crate) fn pace(&mut self, bytes: u64) {
         if let Some(rate) = self.cc.pacing_rate() {
-            self.pacer.on_burst(self.clock.now, rate, bytes, self.window.mss);
+            self.pacer.on_burst(self.clock.now, rate, bytes);
         }
     }
 
@@ -210,7 +215,8 @@ impl Tcb {
         true
     }
 
-    /// Records whether the application limits the sender (Linux `tcp_rate_check_app_limited`).
+    /// Records that the application limits the sender, if it does (Linux
+    /// `tcp_rate_check_app_limited`).
     pub(crate) fn check_app_limited(&mut self) {
         let in_flight = u64::from(self.board.in_flight());
         if self.snd.unsent() < u64::from(self.window.mss)

@@ -31,7 +31,8 @@ pub(crate) struct Timers {
     pacing: Instant,
     /// The end of TIME-WAIT.
     time_wait: Instant,
-    /// The earliest expiry of the last three timers, which most connections rarely set.
+    /// The earliest of `compressed_ack`, `pacing` and `time_wait`, which most connections rarely
+    /// set.
     rare: Instant,
 }
 

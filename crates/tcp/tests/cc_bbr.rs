@@ -7,7 +7,7 @@ use aqmlab_tcp::cc::CongestionControl;
 use cc_path::{Path, Run, View, controller, gauge};
 
 const HOME: Path = Path { mbit: 12, rtt: Duration::from_millis(40), buffer: 200 };
-/// The values of the gauge `mode`.
+/// The value of the gauge `mode` in start-up. The constants below are the gauge's other values.
 const STARTUP: u64 = 0;
 const DRAIN: u64 = 1;
 const PROBE_BW: u64 = 2;
@@ -17,7 +17,7 @@ fn mode(cc: &dyn CongestionControl) -> u64 {
     gauge(cc, "mode") as u64
 }
 
-/// Returns the phases of the gain cycle in order, from the gauge.
+/// Returns the start and the gain of each phase of the gain cycle, in order.
 fn phases(path: Path, span: Duration) -> Vec<(Instant, f64)> {
     let mut run = Run::new(controller("bbr", &[]), path, 1);
     let mut phases: Vec<(Instant, f64)> = vec![];

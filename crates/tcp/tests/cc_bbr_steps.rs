@@ -6,7 +6,7 @@ use aqmlab_core::{Duration, Instant, Value};
 use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, RateSample, Signal, Window};
 use cc_path::{MSS, controller, fresh_window, gauge};
 
-/// The values of the gauge `mode`.
+/// The value of the gauge `mode` in start-up. The constants below are the gauge's other values.
 const STARTUP: u64 = 0;
 const DRAIN: u64 = 1;
 const PROBE_BW: u64 = 2;
@@ -254,7 +254,7 @@ fn a_loss_during_near_silence_does_not_lose_the_saved_window() {
     assert!(after + 2 >= before, "the window of {before} is back at once, not {after}");
 }
 
-/// During ten idle seconds, the queue of a flow has emptied, so no probe of the round-trip time is
+/// During an idle period, the queue of a flow has emptied, so no probe of the round-trip time is
 /// needed.
 #[test]
 fn a_restart_from_idle_does_not_probe_the_round_trip() {

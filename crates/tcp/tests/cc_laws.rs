@@ -47,15 +47,15 @@ fn c83_fast_convergence_gives_up_more() {
     }
 }
 
-/// Linux's law in its simplest form, which computes the whole function for every acknowledgement.
+/// Linux's law in its simplest form, written independently of the module.
 struct Oracle {
     /// The time from the start of growth to the plateau in 1024ths of a second.
     k: i128,
-    /// The plateau.
+    /// The window at the plateau.
     w_max: i128,
     start_tick: u64,
     delay_ticks: u64,
-    /// The number of segments acknowledged since the start of growth.
+    /// The number of segments acknowledged towards Reno's next increase.
     acked: i128,
     reno: i128,
     cwnd: i128,
@@ -146,8 +146,8 @@ fn linux_cubic_follows_the_naive_law_to_the_segment() {
     }
 }
 
-/// C-82 for the window over time: the window follows the curve, and is back at its maximum at K
-/// after the loss.
+/// C-82 for the window over time: the window follows the curve, and is back at its maximum when the
+/// time K has passed since the loss.
 #[test]
 fn c82_the_window_returns_to_its_maximum_after_k() {
     for name in ["cubic", "cubic_rfc"] {

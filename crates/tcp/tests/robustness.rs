@@ -146,8 +146,7 @@ impl Driver {
             assert!(!self.over, "{event:?} after the end");
             self.over = matches!(event, Event::Closed | Event::Aborted);
         }
-        let metrics = self.connection.metrics();
-        assert!(metrics.cwnd_bytes > 0);
+        assert!(self.connection.sender_state().cwnd_bytes > 0);
         assert!(self.connection.poll_timeout().is_none_or(|at| at > self.now));
     }
 }

@@ -1,4 +1,4 @@
-//! Tests that a host reads exactly the settings that are listed for it.
+//! Tests that a host reads only the settings that are listed for it.
 
 mod support;
 

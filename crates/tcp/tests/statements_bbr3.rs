@@ -1,5 +1,5 @@
-//! Conformance statements on BBRv3 that hold on a whole path. `bbr3/main.rs` compares the module
-//! with Google's code; statements on single steps are tested beside the module.
+//! Tests the conformance statements on BBRv3 that hold on a whole path. `bbr3/main.rs` compares the
+//! module with Google's code; the module's unit tests cover the statements on single steps.
 
 #![allow(unreachable_pub, dead_code, reason = "the modules serve several tests")]
 
@@ -120,7 +120,7 @@ fn watch(recipe: Recipe) -> Vec<Seen> {
     watched.seen
 }
 
-/// Returns the first acknowledgements of each mode and phase, in order.
+/// Returns the state at the first acknowledgement of each mode and phase, in order.
 fn changes(seen: &[Seen]) -> Vec<Seen> {
     let state = |one: &Seen| (one.mode, if one.mode == PROBE_BW { one.phase } else { 0 });
     let mut changes: Vec<Seen> = vec![seen[0]];

@@ -1,11 +1,12 @@
-//! Conformance statements on accurate ECN and DCTCP.
+//! Tests the conformance statements on accurate ECN and DCTCP, and on Prague without accurate ECN.
 
 mod cc_path;
 mod support;
 
 use aqmlab_core::{Duration, Ecn, Instant, TcpFlags, Value};
+use aqmlab_tcp::Connection;
 use aqmlab_tcp::cc::{Congestion, EcnMode, Signal, Start, Totals};
-use support::ecn::{End, ace, host};
+use support::ecn::{End, ace, host, sent};
 
 const NO_BITS: TcpFlags = TcpFlags(0);
 
@@ -69,6 +70,22 @@ fn a_host_requests_what_its_setting_and_its_controller_want() {
     }
 }
 
+/// `tcp_ecn_clear_syn` clears only the flags. The socket of a controller that needs ECN still sends
+/// ECN-capable packets (`tcp_ecn_send_syn`).
+#[test]
+fn a_retransmitted_syn_keeps_its_ecn_field_without_a_request() {
+    for (cc, field) in [("reno", Ecn::NotEct), ("dctcp", Ecn::Ect0)] {
+        let mut tcp = Connection::active(host(1, cc), Instant::ZERO);
+        let first = sent(&mut tcp, Instant::ZERO).remove(0);
+        let due = tcp.poll_timeout().expect("the timer of the SYN is set");
+        tcp.handle_timeout(due);
+        let again = sent(&mut tcp, due).remove(0);
+        assert_eq!((first.header.flags.ace(), first.ecn), (0b011, field), "{cc}");
+        assert_eq!((again.header.flags.ace(), again.ecn), (0b000, field), "{cc}");
+        assert!(again.retransmission && again.header.flags.has(TcpFlags::SYN));
+    }
+}
+
 /// C-191: the answer to a request for accurate ECN selects the form of ECN. The third segment of
 /// the handshake echoes the ECN field of the SYN-ACK; data then carries the counter, which starts
 /// at 5.
@@ -115,7 +132,7 @@ fn cleared_feedback_ends_ecn() {
     assert_eq!(end.write(1_000)[0].ecn, Ecn::NotEct);
 }
 
-/// Returns a server of accurate ECN whose handshake is complete.
+/// Returns a server with accurate ECN whose handshake is complete.
 fn receiver() -> End {
     let (mut end, _) = End::passive(host(3, "reno"), ace(0b111), Ecn::NotEct);
     end.arrive(ace(0b010), 1, 0, Ecn::NotEct);
@@ -215,8 +232,8 @@ fn every_packet_of_accurate_ecn_is_capable() {
     assert!(again.iter().all(|segment| segment.ecn == Ecn::Ect0), "{again:?}");
 }
 
-/// Lets `windows` windows of 100 segments pass, with `marked` marked segments in each window.
-/// Returns the estimate in 1024ths.
+/// Passes the totals of `windows` windows of 100 segments to DCTCP, with `marked` marked segments
+/// in each window. Returns DCTCP's estimate in 1024ths.
 fn estimate(initial: u64, windows: u64, marked: u64) -> u64 {
     let changes = [("dctcp_alpha_on_init", Value::Count(initial))];
     let mut cc = cc_path::controller("dctcp", &changes);
@@ -245,7 +262,7 @@ fn dctcps_estimate_rises_by_a_sixteenth_of_the_rest() {
 }
 
 /// C-183: at a constant share of marks the estimate becomes this share, and the window is reduced
-/// by half of it.
+/// by half of this share.
 #[test]
 fn dctcps_estimate_becomes_the_share_of_marks() {
     for marked in [5, 10, 25, 50, 80, 100] {
@@ -266,7 +283,7 @@ fn dctcps_estimate_becomes_the_share_of_marks() {
     assert_eq!(threshold(Signal::Rto), 500);
 }
 
-/// Returns a sender of DCTCP with classic ECN, with ten segments in flight.
+/// Returns a sender with DCTCP and classic ECN, which has ten segments in flight.
 fn dctcp() -> End {
     let (mut end, _, _) = End::active(host(0, "dctcp"), ace(0b001), Ecn::NotEct);
     assert!(end.write(100_000).iter().all(|segment| segment.ecn == Ecn::Ect0));
@@ -281,8 +298,7 @@ fn dctcp() -> End {
 fn dctcp_counts_the_segments_of_marked_acknowledgements() {
     let mut end = dctcp();
     end.arrive(ace(0b001), 1 + 4 * 1_460, 0, Ecn::NotEct);
-    let metrics = end.tcp.metrics();
-    assert_eq!(metrics.ssthresh_bytes, Some(6 * 1_460));
+    assert_eq!(end.tcp.sender_state().ssthresh_bytes, Some(6 * 1_460));
     end.arrive(ace(0), 1 + 5 * 1_460, 0, Ecn::NotEct);
     assert_eq!(end.tcp.metrics().gauges, vec![("alpha", 0.9375), ("marks", 4.0)]);
 }
@@ -328,15 +344,19 @@ fn prague_without_accurate_ecn_is_reno() {
             end.now += Duration::from_millis(40);
             end.arrive(NO_BITS, 1 + 4 * 1_460, 0, Ecn::NotEct);
         }
-        assert_eq!(end.tcp.metrics().cwnd_bytes, reno.tcp.metrics().cwnd_bytes, "{answer:03b}");
-        assert_eq!(end.tcp.metrics().ssthresh_bytes, None);
+        assert_eq!(
+            end.tcp.sender_state().cwnd_bytes,
+            reno.tcp.sender_state().cwnd_bytes,
+            "{answer:03b}"
+        );
+        assert_eq!(end.tcp.sender_state().ssthresh_bytes, None);
     }
     let (mut end, _, third) = End::active(host(0, "prague"), ace(0b011), Ecn::Ect1);
     assert_eq!((third.header.flags.ace(), third.ecn), (0b011, Ecn::Ect1));
     assert!(end.write(100_000).iter().all(|segment| segment.ecn == Ecn::Ect1));
 }
 
-/// A host whose peer refuses ECN behaves as Reno, and its packets are not ECN-capable.
+/// A DCTCP sender whose peer refuses ECN behaves as Reno, and its packets are not ECN-capable.
 #[test]
 fn dctcp_without_ecn_is_reno() {
     for answer in [0b000, 0b111] {
@@ -348,7 +368,7 @@ fn dctcp_without_ecn_is_reno() {
             end.now += Duration::from_millis(40);
             end.arrive(ace(0b001), 1 + 4 * 1_460, 0, Ecn::NotEct);
         }
-        assert_eq!(end.tcp.metrics().cwnd_bytes, reno.tcp.metrics().cwnd_bytes);
-        assert_eq!(end.tcp.metrics().ssthresh_bytes, None);
+        assert_eq!(end.tcp.sender_state().cwnd_bytes, reno.tcp.sender_state().cwnd_bytes);
+        assert_eq!(end.tcp.sender_state().ssthresh_bytes, None);
     }
 }

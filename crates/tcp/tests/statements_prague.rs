@@ -1,4 +1,5 @@
-//! Conformance statements on Prague. `prague/main.rs` compares the module with L4STeam's code.
+//! Tests the conformance statements on Prague. `prague/main.rs` compares the module with L4STeam's
+//! code.
 
 #![allow(unreachable_pub, dead_code, reason = "the modules serve several tests")]
 
@@ -50,7 +51,8 @@ impl Steady {
         }
     }
 
-    /// Acknowledges one packet.
+    /// Acknowledges the next packet, which was sent at the pace of the window or of the rate,
+    /// whichever is slower.
     fn ack(&mut self) {
         let decision = self.module.decision();
         let rtt = self.conn.srtt8 / 8;
@@ -129,7 +131,7 @@ fn the_estimate_rises_by_a_sixteenth_of_the_rest() {
     assert!((alpha - 0.1).abs() < 0.02, "{alpha}");
 }
 
-/// C-186: below 25 ms, the window is reduced at most once per 25 ms.
+/// C-186: at a round-trip time below 25 ms, the window is reduced at most once per 25 ms.
 #[test]
 fn the_window_is_reduced_once_per_target() {
     for (rtt, least) in [(5_000, 25_000), (40_000, 38_000)] {

@@ -5,7 +5,7 @@
 //! seed, both engines therefore start an application at the same time and draw the same numbers for
 //! the application.
 //!
-//! The driver is generic, so that each engine has its own copy without indirect calls.
+//! The driver is generic over the engine, so its calls of the engine are direct.
 
 mod io;
 mod marks;
@@ -31,8 +31,9 @@ use crate::streams::Stream;
 
 /// The clock, the sockets and the agenda that an engine provides.
 ///
-/// The number of an application is its index in the trial. Connections are numbered in the order in
-/// which the engine opens them.
+/// `app` is the index of an application in the trial. `conn` is the engine's number of a
+/// connection: connections are numbered in the order in which the engine opens them. `at` is an end
+/// of a connection.
 pub trait Engine {
     /// Returns the time since the start of the trial.
     fn now(&self) -> Instant;
@@ -40,11 +41,11 @@ pub trait Engine {
     /// Returns the driver that this engine owns.
     fn runner(&mut self) -> &mut AppRunner;
 
-    /// Requests a call of [`AppRunner::wake`] at `at`, unless an earlier call is already scheduled.
+    /// Requests a call of [`AppRunner::wake`] for `app` at the time `at`, unless an earlier call is
+    /// already scheduled.
     fn call_at(&mut self, app: u32, at: Instant);
 
-    /// Opens a socket for an application, which numbers it `id`. Returns the engine's number of the
-    /// connection.
+    /// Opens the socket that `app` knows as `id`. Returns the engine's number of the connection.
     fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32;
 
     /// Writes up to `bytes` at one end; returns the number of bytes that the send buffer accepted.
@@ -53,23 +54,24 @@ pub trait Engine {
     /// Writes without limit at one end, until that end is closed.
     fn send_unlimited(&mut self, conn: u32, at: Side);
 
-    /// Closes one direction of a connection, or a datagram socket.
+    /// Closes the sending direction of one end, or both ends of a datagram flow.
     fn close(&mut self, conn: u32, at: Side);
 
-    /// Resets a connection.
+    /// Resets a connection from one end.
     fn abort(&mut self, conn: u32, at: Side);
 
-    /// Sends a datagram.
+    /// Sends a datagram of `payload` bytes with the tag `tag` from one end.
     fn send(&mut self, conn: u32, at: Side, payload: u32, tag: u64);
 
     /// Returns the payload bytes that the two ends of a connection have read, home first.
     fn bytes_read(&self, conn: u32) -> [u64; 2];
 
-    /// Records that an application has ended, by itself or at its stop time.
+    /// Records that an application has ended, by itself or at its stop time. It may be called again
+    /// for the same application.
     fn ended(&mut self, app: u32);
 }
 
-/// The applications of a trial, and the notices for them.
+/// The applications of a trial, with their wake-ups, notices and read marks.
 pub struct AppRunner {
     apps: Vec<Slot>,
     wakes: Wakes,
@@ -113,18 +115,19 @@ impl AppRunner {
     ///
     /// # Errors
     ///
-    /// If a parameter of an application does not exist or is out of bounds.
+    /// If a parameter of an application does not exist, or its value has another type or is out of
+    /// bounds.
     pub fn of(spec: &Spec) -> Result<Self, SpecError> {
         let apps = spec.apps.iter().enumerate();
         let apps = apps.map(|(index, app)| resolve::app(&format!("apps[{index}]"), app));
         Ok(Self::new(spec, apps.collect::<Result<_, _>>()?))
     }
 
-    /// Returns application number `app`, which must not be in a call.
+    /// Returns application number `app`.
     ///
     /// # Panics
     ///
-    /// If the application is being called.
+    /// If there is no such application, or if the application is being called.
     pub fn app(&self, app: usize) -> &dyn App {
         self.apps[app].app.as_deref().expect("an application is absent only during a call")
     }
@@ -155,8 +158,8 @@ impl AppRunner {
         self.wakes.next_of(app as usize)
     }
 
-    /// Turns the due wake-ups of all applications into notices. The wake-ups are ordered by time,
-    /// and at equal times by request. Returns whether there was a due wake-up.
+    /// Turns the due wake-ups of all applications into notices, ordered by time and at equal times
+    /// by the order of the requests. Returns whether there was a due wake-up.
     pub fn wake_all(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some((app, notice)) = self.wakes.pop_any(now) {
@@ -176,13 +179,13 @@ impl AppRunner {
         self.wakes.next()
     }
 
-    /// Returns the time of the next read mark that is not set yet, if there is one.
+    /// Returns the scheduled time of the next read mark, if there is one.
     pub fn next_mark(&self) -> Option<Instant> {
         self.marks.next()
     }
 
     /// Returns the findings on application number `app`: the findings of the application itself,
-    /// and `report`, the findings of the taps.
+    /// and `report`, the findings of the taps. Removes the application's notes.
     ///
     /// # Panics
     ///

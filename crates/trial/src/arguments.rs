@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 
 use crate::error::SpecError;
 
-/// Returns the arguments of a kind that declares `params`. Values come from `given`, and the other
-/// values are defaults.
+/// Returns the arguments of a kind that declares `params`: the values in `given`, and the defaults
+/// of the other parameters.
 ///
 /// # Errors
 ///
@@ -24,7 +24,8 @@ pub fn arguments(
     Ok(args)
 }
 
-/// Converts each value in `given` to the type that its parameter declares, and passes it to `set`.
+/// Converts each value in `given` to the type that its parameter declares, checks its bounds, and
+/// passes it to `set`.
 pub(crate) fn set_all(
     at: &str,
     params: &'static [Param],

@@ -1,6 +1,6 @@
 //! Checks that the datagrams of an application fit into the packets of its hosts.
 //!
-//! A host splits a datagram that exceeds a packet into fragments (RFC 791 §3.2), which are not
+//! A host splits a datagram that exceeds its MTU into fragments (RFC 791 §3.2), which are not
 //! modelled. Fragments after the first have no ports by which a discipline could classify them, and
 //! realtime applications avoid fragments. Trials with such datagrams are therefore refused.
 
@@ -9,10 +9,11 @@ use aqmlab_apps::App;
 use crate::error::SpecError;
 use crate::spec::AppSpec;
 
-/// The length of the IPv4 header and the UDP or echo request header.
+/// The length in bytes of the IPv4 header and the UDP or echo request header.
 const HEADERS: u32 = 20 + 8;
 
-/// Refuses `app` if one of its datagrams would be fragmented. `at` is the place of its spec.
+/// Refuses `app` if a host would fragment one of its datagrams. `at` is the place of the
+/// application in the trial.
 pub(crate) fn check(at: &str, spec: &AppSpec, app: &dyn App) -> Result<(), SpecError> {
     let Some(datagram) = app.datagram() else { return Ok(()) };
     let mtu = spec.home.mtu.min(spec.wan.mtu).0 as u32;

@@ -1,6 +1,6 @@
 //! Differentiated Services codepoints: their names, and the priorities that Linux gives them.
 
-/// The names of codepoints.
+/// The Differentiated Services codepoints by name.
 ///
 /// Source: the IANA registry "DSCP Field Values". `VA` is VOICE-ADMIT (RFC 5865), `LE` is lower
 /// effort (RFC 8622), and `NQB` is non-queue-building (draft-ietf-tsvwg-nqb).
@@ -31,12 +31,12 @@ pub const CODEPOINTS: &[(&str, u8)] = &[
     ("CS7", 56),
 ];
 
-/// Returns the priority of a packet with this codepoint after a router has forwarded it.
+/// Returns Linux's `skb->priority` of a packet with this codepoint, after a router has forwarded
+/// the packet.
 ///
 /// Source: Linux 6.1 `ip_forward` and `ip_tos2prio` of `net/ipv4/route.c`. The kernel reads the
 /// byte as in RFC 1349, whose type of service contains three bits of the codepoint. EF therefore
-/// gets the same band of `pfifo_fast` as best effort. The field for ECN does not change the
-/// priority.
+/// gets the same band of `pfifo_fast` as best effort. The ECN field does not affect the priority.
 pub const fn priority(dscp: u8) -> u8 {
     const BEST_EFFORT: u8 = 0;
     const BULK: u8 = 2;

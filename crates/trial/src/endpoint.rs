@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use aqmlab_apps::Open;
 use aqmlab_core::{Args, Bytes, Kind};
-use aqmlab_quic::Schedule;
 use aqmlab_tcp::cc::{CongestionControl, EcnNeed};
 use aqmlab_tcp::{Config, Profile};
 
@@ -12,11 +11,11 @@ use crate::arguments::{arguments, set_all};
 use crate::error::SpecError;
 use crate::spec::{Controller, Named, TcpSpec};
 
-/// The range of MTUs: from the size that every IP module must forward without fragmentation (RFC
+/// The allowed MTUs: from the size that every IP module must forward without fragmentation (RFC
 /// 791) to the size of the largest IP packet.
 const MTUS: std::ops::RangeInclusive<Bytes> = Bytes(68)..=Bytes(65_535);
 
-/// An endpoint, which makes the same configuration for each of its connections.
+/// A TCP endpoint, which makes the configuration of each of its connections.
 pub struct Endpoint {
     profile: Arc<Profile>,
     cc: (&'static Kind<dyn CongestionControl>, Args),
@@ -49,7 +48,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns the configuration of one connection.
+    /// Returns the configuration of a connection that the application opens with `open`.
     pub fn config(&self, open: Open) -> Config {
         let (kind, args) = &self.cc;
         Config {
@@ -64,8 +63,9 @@ impl Endpoint {
         }
     }
 
-    /// Returns the configuration of one QUIC connection. It uses the controller, the MTU and ECN of
-    /// the endpoint. The endpoint's other settings apply only to TCP.
+    /// Returns the configuration of a QUIC connection that the application opens with `open`. It
+    /// has the controller, the MTU and the ECN setting of the endpoint. The endpoint's other
+    /// settings apply only to TCP.
     pub fn quic(&self, open: Open) -> aqmlab_quic::Config {
         let (kind, args) = &self.cc;
         aqmlab_quic::Config {
@@ -73,7 +73,6 @@ impl Endpoint {
             mtu: self.spec.mtu.0 as u32,
             ecn: self.spec.ecn,
             zero_rtt: open.zero_rtt,
-            schedule: Schedule::Sequential,
         }
     }
 
@@ -104,8 +103,8 @@ impl Endpoint {
     }
 }
 
-/// Returns the controller of an endpoint. If the specification names none, returns the controller
-/// of the host profile.
+/// Returns the controller of an endpoint and its arguments. If the specification names no
+/// controller, returns the controller of the host profile.
 fn controller(
     at: &str,
     profile: &Profile,

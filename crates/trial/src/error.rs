@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// An invalid trial: the place, the problem and the values allowed.
+/// An invalid trial: the place of a value, and the problem with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpecError {
     /// The path of the offending value, such as `links[0].qdisc.limit`.
     pub at: String,
-    /// The problem with the value.
+    /// The problem with the value, such as the values allowed.
     pub problem: String,
 }
 

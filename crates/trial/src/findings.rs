@@ -9,14 +9,15 @@ use crate::notes::Notes;
 use crate::spec::Spec;
 use crate::tables::QueueReport;
 
-/// The findings of a trial.
+/// The findings of a trial, by application, link and connection.
 #[derive(Debug, Default)]
 pub struct Findings {
     /// The findings on each application of the trial.
     pub flows: Vec<FlowFindings>,
     /// The findings on each link of the trial.
     pub links: Vec<LinkFindings>,
-    /// The findings on each connection, in the order of opening. Datagram flows are included.
+    /// The findings on each connection, in the order of opening. Datagram flows count as
+    /// connections.
     pub conns: Vec<ConnFindings>,
     /// The samples of TCP and queue state, if the trial takes samples.
     pub samples: Option<Samples>,
@@ -33,20 +34,20 @@ pub struct FlowFindings {
     pub report: FlowReport,
     /// The direction of the application's data.
     pub carries: Carries,
-    /// The payload bytes that the application read while it was active, at home and on the
-    /// internet.
+    /// The payload bytes that the application read in its part of the measured interval, at home
+    /// and on the internet.
     pub read: [u64; 2],
-    /// The propagation delay of both directions.
+    /// The sum of the propagation delays in both directions.
     pub rtt_base: Duration,
-    /// The application's own measures.
+    /// The application's own measures, by name.
     pub summary: Vec<(&'static str, f64)>,
     /// The metrics that the application recorded as it ran.
     pub notes: Notes,
 }
 
 impl FlowFindings {
-    /// Returns the findings on `app`, which is application number `flow` of the trial, at its end.
-    /// `report` has the findings of the taps. The caller adds the bytes read and the notes.
+    /// Returns the findings on `app`, application number `flow`, at the end of the trial. `report`
+    /// has the findings of the taps. The caller adds the bytes read and the notes.
     ///
     /// # Panics
     ///
@@ -95,7 +96,7 @@ pub struct LinkFindings {
     pub sent: u64,
     /// IP bytes of the packets sent.
     pub sent_bytes: u64,
-    /// The number of seconds in which the link was sending.
+    /// The time in seconds for which the link was sending.
     pub busy_s: f64,
     /// The maximum backlog in packets.
     pub backlog_max_packets: u64,
@@ -112,8 +113,8 @@ pub struct LinkFindings {
 }
 
 impl LinkFindings {
-    /// Returns the counters of a port. `busy` is the time that the port spent sending; `report` has
-    /// the sojourn times.
+    /// Returns the findings on a link, with the counters of its port. `busy` is the time that the
+    /// port spent sending; `report` has the sojourn times.
     pub fn of(log: &PortLog, busy: Duration, report: QueueReport) -> Self {
         let drops = |reason: Reason| log.drops[reason.index()];
         Self {
@@ -166,7 +167,7 @@ impl Drops {
 pub struct ConnFindings {
     /// The index of the application in the trial.
     pub flow: usize,
-    /// The number of the connection within the application.
+    /// The application's number of the connection.
     pub number: u32,
     /// The time at which the connection was opened.
     pub opened: Instant,
@@ -176,7 +177,8 @@ pub struct ConnFindings {
     pub closed: Option<Instant>,
     /// The payload bytes read, at home and on the internet.
     pub read: [u64; 2],
-    /// The counters of the connection's two TCPs, home first; `None` for datagrams.
+    /// The counters of the two ends, home first; `None` for datagrams and the streams of a QUIC
+    /// connection.
     pub tcp: Option<[EndCounts; 2]>,
 }
 
@@ -195,18 +197,19 @@ impl Default for ConnFindings {
     }
 }
 
-/// The counters of one TCP.
+/// The counters of one end: of its TCP, or of its QUIC connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EndCounts {
     /// Segments sent, including acknowledgements and retransmissions.
     pub segments_sent: u64,
     /// Segments retransmitted.
     pub retransmissions: u64,
-    /// The events of this TCP.
+    /// The events of loss recovery and congestion control.
     pub events: TcpEvents,
 }
 
-/// The events of a TCP; `None` if the engine cannot count them.
+/// The events of one end; `None` if the engine cannot count them. For a QUIC connection, they are
+/// the nearest events of QUIC.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TcpEvents {
     /// Expiries of the retransmission timer.
@@ -224,13 +227,13 @@ pub struct TcpEvents {
 /// The states of TCPs and queues at regular times.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    /// The samples of TCPs, in the order of time.
+    /// The samples of TCPs, ordered by time.
     pub tcp: Vec<TcpSample>,
-    /// The samples of queues, in the order of time.
+    /// The samples of queues, ordered by time.
     pub queues: Vec<QueueSample>,
 }
 
-/// A sample of one TCP.
+/// The state of one TCP at one time.
 #[derive(Clone, Debug)]
 pub struct TcpSample {
     /// The time of the sample.
@@ -249,7 +252,7 @@ pub struct TcpSample {
     pub in_flight_bytes: u64,
 }
 
-/// A sample of one link.
+/// The state of one link's queue at one time.
 #[derive(Clone, Debug)]
 pub struct QueueSample {
     /// The time of the sample.

@@ -1,9 +1,9 @@
 //! The resolution of time series. A longer trial has a coarser resolution, so that memory does not
 //! grow with its length.
 //!
-//! The step is doubled until the trial has at most the requested number of points. A series stays
-//! exact, because a bin counts every sample in it. Measures of the whole trial do not depend on the
-//! resolution.
+//! The step is doubled until the trial has at most the requested number of points. A bin of a
+//! coarse series is still exact, because it counts every measurement in it. Measures of the whole
+//! trial do not depend on the resolution.
 
 use aqmlab_core::Duration;
 
@@ -53,7 +53,8 @@ impl Grain {
     }
 }
 
-/// Returns `step`, doubled until at most `most` steps fit into `length`.
+/// Returns `step`, doubled until at most `most` steps cover `length`. A `step` or `most` of zero
+/// counts as one.
 pub fn coarsen(step: u64, length: u64, most: u64) -> u64 {
     let mut step = step.max(1);
     while length.div_ceil(step) > most.max(1) {

@@ -5,9 +5,9 @@ use aqmlab_core::{Direction, Duration, Rng};
 use crate::spec::Spec;
 use crate::streams::Stream;
 
-/// Draws the loss and the jitter of an application's packets in one direction.
+/// The random loss and jitter of an application's packets in one direction.
 ///
-/// Loss and jitter have their own random streams, so they do not depend on other applications.
+/// Loss and jitter have a random stream each, so they do not depend on other applications.
 #[derive(Clone, Debug)]
 pub struct Impairments {
     loss: f64,
@@ -33,7 +33,7 @@ impl Impairments {
         }
     }
 
-    /// Returns whether no packet is lost or delayed.
+    /// Returns whether the route has neither loss nor jitter.
     pub fn is_none(&self) -> bool {
         self.loss <= 0.0 && self.jitter == Duration::ZERO
     }

@@ -7,7 +7,7 @@
 //! | Module        | Holds                                                                 |
 //! |---------------|-----------------------------------------------------------------------|
 //! | [`spec`]      | the specification, as JSON states it                                  |
-//! | [`scenario`]  | the framings of lines, and the defaults of a scenario's keys           |
+//! | [`scenario`]  | the overheads of lines, and the defaults of a scenario's keys         |
 //! | [`dscp`]      | the names and the priorities of codepoints                            |
 //! | [`app_runner`]| the driver of the applications                                        |
 //! | [`arguments`] | the arguments of a kind: disciplines, applications, controllers       |
@@ -15,7 +15,7 @@
 //! | [`resolve`]   | the links, applications and TCP endpoints of a valid specification    |
 //! | [`link`]      | the port and the radio of a link                                      |
 //! | [`endpoint`]  | the configuration of a TCP endpoint                                   |
-//! | `datagrams`   | whether an application's datagrams fit into its hosts' packets        |
+//! | `datagrams`   | the check that hosts do not fragment an application's datagrams       |
 //! | `impairments` | the loss and the jitter of packets after a route's last link         |
 //! | [`streams`]   | the names of the random streams                                       |
 //! | `grain`       | the resolution of time series                                         |

@@ -8,11 +8,12 @@ use crate::error::SpecError;
 use crate::grain::Grain;
 use crate::spec::{MeasureSpec, RouteSpec, Spec};
 
-/// The maximum number of links and the maximum number of applications, which limit the memory.
+/// The maximum number of links, and the maximum number of applications. Both bound the memory of a
+/// trial.
 const MOST: usize = 10_000;
-/// The maximum number of rows of a time series.
+/// The maximum number of rows of a time series, over all applications.
 const MOST_ROWS: u64 = 20_000_000;
-/// The longest delay of a route. With it, no sum of delays overflows the clock.
+/// The maximum of a delay or jitter. Within this bound, no sum of delays overflows the clock.
 const MOST_DELAY: Duration = Duration::from_secs(3_600);
 /// The maximum length of a trial or a window.
 const MOST_TIME: Duration = Duration::from_nanos(1 << 60);
@@ -27,6 +28,7 @@ pub(crate) fn check(spec: &Spec) -> Result<(), SpecError> {
         (spec.duration > MOST_TIME, "duration_ns", "longer than 36 years"),
         (spec.links.len() > MOST, "links", "more than 10000"),
         (spec.apps.len() > MOST, "apps", "more than 10000"),
+        (spec.host_jitter > MOST_DELAY, "host_jitter_ns", "longer than an hour"),
         (names.len() < spec.apps.len(), "apps", "two applications have the same name"),
     ])?;
     check_measure(&spec.measure, spec.end())?;
@@ -51,7 +53,7 @@ fn check_measure(measure: &MeasureSpec, end: Instant) -> Result<(), SpecError> {
     ])
 }
 
-/// Refuses measurements whose number of steps needs too much memory.
+/// Refuses measurements whose steps or samples need too much memory.
 fn check_rows(spec: &Spec) -> Result<(), SpecError> {
     let (measure, grain) = (&spec.measure, Grain::of(spec));
     let most = MOST_ROWS / spec.apps.len().max(1) as u64;
@@ -74,16 +76,16 @@ fn check_rows(spec: &Spec) -> Result<(), SpecError> {
     ])
 }
 
-/// Refuses the route at `at` if the route is impossible.
+/// Refuses an impossible route. `at` is its place in the trial.
 pub(crate) fn check_route(at: &str, spec: &Spec, route: &RouteSpec) -> Result<(), SpecError> {
     if let Some(missing) = route.links.iter().find(|&&link| link >= spec.links.len()) {
         let problem = format!("there is no link number {missing}; there are {}", spec.links.len());
         return Err(SpecError::new(format!("{at}.links"), problem));
     }
-    let delay = route.delay.max(route.jitter).max(spec.host_jitter);
     first_wrong(&[
         (route.links.len() > MOST_HOPS, "links", "more than 200 links in a row"),
-        (delay > MOST_DELAY, "delay_ns", "longer than an hour"),
+        (route.delay > MOST_DELAY, "delay_ns", "longer than an hour"),
+        (route.jitter > MOST_DELAY, "jitter_ns", "longer than an hour"),
         (!(0.0..=1.0).contains(&route.loss), "loss", "not between 0 and 1"),
     ])
     .map_err(|error| SpecError { at: format!("{at}.{}", error.at), ..error })

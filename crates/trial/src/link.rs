@@ -21,7 +21,7 @@ pub struct ResolvedLink {
 }
 
 impl ResolvedLink {
-    /// Builds the link at the place `at` in the trial with the seed `seed`.
+    /// Builds the link at the place `at` in a trial with the seed `seed`.
     ///
     /// # Errors
     ///
@@ -47,7 +47,8 @@ impl ResolvedLink {
     }
 }
 
-/// Refuses the shaper `cake` without the discipline `cake` at the rate of the link.
+/// Refuses the shaper `cake` unless the discipline is `cake` and its bandwidth is the rate of the
+/// link.
 fn check_own_shaper(at: &str, link: &LinkSpec, args: &Args) -> Result<(), SpecError> {
     if link.shaper != ShaperSpec::Cake {
         return Ok(());
@@ -139,7 +140,8 @@ const fn width(mhz: u32) -> Option<Width> {
     }
 }
 
-/// Returns the bits per second of an MCS index, or `None` if the index or the width does not exist.
+/// Returns the rate of an MCS index in bits per second, or `None` if the index or the width does
+/// not exist.
 pub fn wifi_rate(mcs: u8, width_mhz: u32, short_guard: bool) -> Option<u64> {
     let rate = HtRate::new(mcs, width(width_mhz)?, short_guard)?;
     Some(rate.bit_rate().as_bps())

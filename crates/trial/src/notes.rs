@@ -4,7 +4,7 @@ use aqmlab_core::Instant;
 
 use crate::spec::Spec;
 
-/// The value of a metric at a time.
+/// A time, a metric, and the metric's value at that time.
 pub type Note = (Instant, &'static str, f64);
 
 /// The thinning of one metric. Only notes whose number is a multiple of `stride` are kept.
@@ -16,8 +16,8 @@ struct Thinning {
     stride: u64,
 }
 
-/// The notes of an application in the order of time. All notes of a metric are kept while they are
-/// few. Later, every second, fourth, … note is kept.
+/// The notes of an application, ordered by time. Up to a maximum number, all notes of a metric are
+/// kept. If there are more, only every second, fourth, … note is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
     /// The maximum number of notes of one metric; zero keeps no notes.
@@ -33,7 +33,7 @@ const fn most_of(points: u32) -> u32 {
 }
 
 impl Notes {
-    /// Returns the notes of an application of the trial `spec`.
+    /// Returns empty notes for an application of the trial `spec`.
     pub fn of(spec: &Spec) -> Self {
         let most = most_of(spec.measure.points);
         Self::new(if spec.keeps_series() { most as usize } else { 0 })
@@ -44,7 +44,7 @@ impl Notes {
         Self { most, kept: Vec::new(), metrics: Vec::new() }
     }
 
-    /// Adds a note.
+    /// Adds a note. If its metric has too many notes, every second note of the metric is removed.
     pub fn push(&mut self, at: Instant, metric: &'static str, value: f64) {
         if self.most == 0 {
             return;

@@ -17,8 +17,8 @@ pub fn parse(json: &str) -> Result<Spec, SpecError> {
     Ok(spec)
 }
 
-/// Returns the place of an error. An error in a kind concerns the whole value that contains the
-/// kind.
+/// Returns the place of an error. For an error in a key `kind`, the place is the value that
+/// contains the key.
 fn place(path: &str) -> &str {
     path.strip_suffix(".kind").unwrap_or(path)
 }

@@ -11,17 +11,17 @@ use crate::{datagrams, limits};
 
 /// The parts of a trial, in the order of its specification.
 pub struct Resolved {
-    /// The links.
+    /// The links, with their ports and radios.
     pub links: Vec<ResolvedLink>,
-    /// The applications.
+    /// The applications, with their endpoints.
     pub apps: Vec<ResolvedApp>,
 }
 
 /// An application and the TCPs of its two ends, home first.
 pub struct ResolvedApp {
-    /// The application.
+    /// The traffic generator.
     pub app: Box<dyn App>,
-    /// The endpoints of the application's TCPs.
+    /// The endpoints of the application's TCPs, home first.
     pub endpoints: [Endpoint; 2],
 }
 
@@ -60,7 +60,7 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
 ///
 /// # Errors
 ///
-/// If a parameter does not exist or is out of bounds.
+/// If a parameter does not exist, or its value has another type or is out of bounds.
 pub fn app(at: &str, spec: &AppSpec) -> Result<Box<dyn App>, SpecError> {
     let kind = spec.app.kind.0;
     Ok((kind.build)(&arguments(&format!("{at}.app"), kind.params, &spec.app.params)?))

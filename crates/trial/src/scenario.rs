@@ -1,4 +1,4 @@
-//! Facts about scenarios: the framings of lines, and the defaults of absent keys.
+//! Facts about scenarios: the overheads of lines, and the defaults of absent keys.
 //!
 //! Scenarios are read in Python (`aqmlab.scenario`), and for the page in Rust (`aqmlab-compose`).
 
@@ -6,22 +6,23 @@ use aqmlab_core::{Bytes, Duration};
 
 use crate::spec::OverheadSpec;
 
-/// The simulated time.
+/// The default duration of a trial.
 pub const DURATION: Duration = Duration::from_secs(30);
-/// The round-trip time without queues.
+/// The default round-trip time without queues.
 pub const RTT: Duration = Duration::from_millis(40);
-/// The largest extra delay of a host.
+/// The default of the largest extra delay that a host adds to a packet it receives.
 pub const HOST_JITTER: Duration = Duration::from_micros(50);
-/// The largest extra delay of an application's start.
+/// The default of the largest extra delay of an application's start.
 pub const START_JITTER: Duration = Duration::from_millis(50);
 
-/// The bytes beyond IP that lines charge, and the bytes beyond IP that the discipline in front of a
-/// line counts.
+/// The overheads of lines by name: the bytes beyond IP that a line charges, and the bytes beyond IP
+/// that the discipline in front of the line counts.
 ///
 /// `ip` is dummynet at layer 3. `ethernet` is a Linux shaper, which charges the frame without its
 /// check sequence. The other names are keywords of tc-cake(8): `ethernet-wire` is tc-cake's
-/// `ethernet`, `pppoe` is `pppoe-ptm` (VDSL), and `atm` is `pppoe-llcsnap` (ADSL). With all but
-/// `ip`, the discipline counts the Ethernet header, as on a Linux gateway.
+/// `ethernet`, `pppoe` is `pppoe-ptm` (VDSL) without the 64b/65b coding, and `atm` is
+/// `pppoe-llcsnap` (ADSL). With all but `ip`, the discipline counts the Ethernet header, as on a
+/// Linux gateway.
 pub const OVERHEADS: &[(&str, OverheadSpec)] = &[
     ("ip", overhead(0, 0, false, 0)),
     ("ethernet", overhead(14, 0, false, FRAME)),
@@ -31,7 +32,7 @@ pub const OVERHEADS: &[(&str, OverheadSpec)] = &[
     ("atm", overhead(40, 0, true, FRAME)),
 ];
 
-/// The length in bytes of the Ethernet header. Linux counts this header.
+/// The length in bytes of the Ethernet header, which Linux counts.
 const FRAME: u64 = 14;
 
 const fn overhead(bytes: u64, minimum: u64, atm: bool, counted: u64) -> OverheadSpec {

@@ -1,8 +1,8 @@
-//! The specification of one trial. Every number is in base units, every kind and profile has a name
-//! from a fixed list, and no value is left to choose.
+//! The specification of one trial. Every number is in base units, and every kind and profile has a
+//! name from a fixed list.
 //!
 //! Python reads scenarios, applies defaults, inheritance and variation, and passes one [`Spec`] per
-//! trial as JSON. Unknown keys and unknown names are errors. [`json_schema`] describes the form.
+//! trial as JSON. Unknown keys and unknown names are errors. [`json_schema`] describes the JSON.
 
 mod measure;
 mod named;
@@ -33,7 +33,7 @@ pub fn json_schema() -> serde_json::Value {
 pub struct Spec {
     /// The seed of every random stream.
     pub seed: u64,
-    /// The simulated time.
+    /// The duration of the trial.
     #[serde(rename = "duration_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub duration: Duration,
@@ -50,8 +50,8 @@ pub struct Spec {
     #[serde(default, rename = "host_jitter_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub host_jitter: Duration,
-    /// The largest extra delay of an application's start, drawn uniformly. The delay models that
-    /// processes do not start at the same instant.
+    /// The largest extra delay of an application's start. The delay is drawn uniformly per
+    /// application and models that processes do not start at the same instant.
     #[serde(default, rename = "start_jitter_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub start_jitter: Duration,
@@ -110,8 +110,8 @@ impl Spec {
         start..stop
     }
 
-    /// Returns the number of the host in the home that runs application number `app`. It is the
-    /// number of the first application that this host runs.
+    /// Returns the number of the host in the home that runs application number `app`: the number of
+    /// the first application on this host.
     ///
     /// # Panics
     ///
@@ -145,8 +145,8 @@ pub struct LinkSpec {
     /// The mechanism that limits the rate.
     #[serde(default)]
     pub shaper: ShaperSpec,
-    /// The part of the delay after the link that belongs to the link's dummynet pipe. A pipe is not
-    /// idle while it delays a packet. The route states the delay itself.
+    /// The part of the route's delay that belongs to the link's dummynet pipe. A pipe is not idle
+    /// while it delays a packet.
     #[serde(default, rename = "pipe_delay_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub pipe_delay: Duration,
@@ -170,11 +170,11 @@ impl LinkSpec {
     }
 }
 
-/// The limit on the rate of a link.
+/// The mechanism that limits the rate of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ShaperSpec {
-    /// The wire: a packet has left when its last bit has left.
+    /// The wire itself: the next packet begins when the last bit of a packet has left.
     #[default]
     Line,
     /// Linux's HTB in front of a faster wire, with the default bucket of `tc`.
@@ -210,7 +210,7 @@ pub struct WifiSpec {
     pub driver: u32,
 }
 
-/// The bytes that a link charges for a packet and that its discipline counts.
+/// The bytes beyond IP that a link charges for a packet, and those that its discipline counts.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OverheadSpec {
@@ -300,7 +300,7 @@ pub struct AppSpec {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteSpec {
-    /// Indices into [`Spec::links`]. The list is empty for a route without a bottleneck.
+    /// The indices of the route's links in [`Spec::links`]; empty for a route without a bottleneck.
     pub links: Vec<usize>,
     /// The propagation delay after the last link.
     #[serde(rename = "delay_ns", with = "units::nanos")]
@@ -309,7 +309,7 @@ pub struct RouteSpec {
     /// The probability that a packet is lost after the last link.
     #[serde(default)]
     pub loss: f64,
-    /// The largest extra delay per packet, drawn uniformly.
+    /// The largest extra delay of a packet. The delay is drawn uniformly per packet.
     #[serde(default, rename = "jitter_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub jitter: Duration,

@@ -64,7 +64,7 @@ impl Table {
     }
 }
 
-/// Builds a column of words.
+/// A column of words that is being built.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     indices: Vec<u32>,
@@ -72,7 +72,7 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Adds a row.
+    /// Adds a row with `word`.
     pub(crate) fn push(&mut self, word: &str) {
         // Lists are short (flows, metrics), so a linear search is faster than a map. The last word
         // is the most frequent.
@@ -87,7 +87,7 @@ impl Words {
         self.indices.push(index as u32);
     }
 
-    /// Returns the column.
+    /// Returns the finished column.
     pub(crate) fn column(self) -> Column {
         Column::Word(self.indices, self.words)
     }

@@ -57,7 +57,8 @@ pub(crate) struct Traffics<'a> {
 }
 
 impl<'a> Traffics<'a> {
-    /// Returns the traffic in `flows`. `apps` states when transfers ended.
+    /// Returns the traffic in `flows`. `apps` contains the completion times of transfers, which
+    /// tables without active intervals need.
     pub(crate) fn new(trial: &'a Trial, flows: &'a [FlowRow], apps: &[AppRow]) -> Self {
         let in_direction = |direction: &str| {
             let rows = flows.iter().filter(|row| row.direction == direction);
@@ -68,7 +69,8 @@ impl<'a> Traffics<'a> {
 
     /// Returns the rate and the fair share of the application called `name`, on the link where its
     /// fair share is smallest. If both directions carry its data, the direction with the smaller
-    /// part of its share counts. Returns `None` if its data were not active on a link.
+    /// percentage of its fair share counts. Returns `None` if no direction with its data was active
+    /// on a link.
     pub(crate) fn of(&self, name: &str) -> Option<FairShare> {
         let mut worst: Option<FairShare> = None;
         for ran in &self.by_direction {
@@ -109,7 +111,8 @@ impl<'a> Traffics<'a> {
     }
 }
 
-/// Returns the share of `capacity` for one greedy flow besides flows with `demands`.
+/// Returns the max-min fair share of `capacity` for a greedy flow beside other flows with
+/// `demands`.
 fn max_min_share(mut capacity: f64, demands: &[f64]) -> f64 {
     let mut least_first = demands.to_vec();
     least_first.sort_by(f64::total_cmp);
@@ -132,14 +135,15 @@ fn traffic<'a>(trial: &'a Trial, row: &'a FlowRow, apps: &[AppRow]) -> Option<Tr
     (!links.is_empty()).then_some(traffic)
 }
 
-/// Returns the active interval of a flow in nanoseconds, over which its rate is measured; `None` if
-/// the row lacks the interval.
+/// Returns the start and the end of a flow's active interval in nanoseconds. The flow's rate is
+/// measured over this interval. Returns `None` if the row lacks the interval.
 pub(crate) fn active(row: &FlowRow) -> Option<(u64, u64)> {
     let ns = |name| row.get(name).map(|seconds| (seconds * 1e9).round() as u64);
     ns("active_from_s").zip(ns("active_to_s"))
 }
 
-/// Returns the scheduled interval of an application, for tables without active intervals.
+/// Returns the part of the measured interval in which an application ran, for tables without active
+/// intervals. The start and the end are in nanoseconds.
 fn ran(trial: &Trial, app: &App, apps: &[AppRow]) -> (u64, u64) {
     let took = apps.iter().find(|row| row.flow == app.name && row.metric == "completion_time_s");
     let took = took.map_or(u64::MAX, |row| (row.value * 1e9) as u64);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::statistics::{self, BySeed};
 use crate::wording::{apart, quantity, readable};
 
-/// The word for a need or an application. Later words are worse.
+/// The verdict on a need or an application, in one word. Later variants are worse.
 ///
 /// The word for an application without measurements comes between tolerable and good, because a
 /// reader must notice it.
@@ -18,13 +18,13 @@ use crate::wording::{apart, quantity, readable};
 pub enum Word {
     /// Nothing is known of the application's needs.
     NoNeeds,
-    /// Good.
+    /// The value is within the limit of good values.
     Good,
     /// Nothing was measured.
     NoData,
-    /// Tolerable.
+    /// The value is beyond the limit of good values and within the limit of tolerable values.
     Tolerable,
-    /// Bad.
+    /// The value is beyond the limit of tolerable values.
     Bad,
 }
 
@@ -33,7 +33,7 @@ impl Word {
     pub const WORST_FIRST: [Self; 5] =
         [Self::Bad, Self::Tolerable, Self::NoData, Self::Good, Self::NoNeeds];
 
-    /// Returns the word as text.
+    /// Returns the word as tables and sentences show it.
     pub const fn text(self) -> &'static str {
         match self {
             Self::NoNeeds => "no needs",
@@ -49,7 +49,7 @@ impl Word {
         matches!(self, Self::Good | Self::Tolerable | Self::Bad)
     }
 
-    /// Returns whether this word is worse than another word, and both are judged.
+    /// Returns whether both words are judged and this word is worse than `other`.
     pub fn is_worse_than(self, other: Self) -> bool {
         self.is_judged() && other.is_judged() && self > other
     }
@@ -70,12 +70,12 @@ impl TryFrom<String> for Word {
     }
 }
 
-/// A need and its value.
+/// A need and its value over seeds.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The need, with the limits that applied.
     pub need: Need,
-    /// The median over seeds; `None` if it was not measured.
+    /// The median over seeds; `None` if no seed has a value.
     pub value: Option<f64>,
     /// The value of each seed.
     pub by_seed: BySeed,
@@ -88,12 +88,12 @@ impl Finding {
         Self { need, value: statistics::median(&known), by_seed }
     }
 
-    /// Returns the values that were measured.
+    /// Returns the measured values, without their seeds.
     pub fn known(&self) -> Vec<f64> {
         self.by_seed.iter().filter_map(|(_, value)| *value).collect()
     }
 
-    /// Returns the word for the value; [`Word::NoData`] if it was not measured.
+    /// Returns the word for the median; [`Word::NoData`] if no seed has a value.
     pub fn word(&self) -> Word {
         self.value.map_or(Word::NoData, |value| word(&self.need, value))
     }
@@ -108,8 +108,8 @@ impl Finding {
     /// Returns the remaining distance to the limit of a good value, as a proportion of the distance
     /// from the best value to that limit. The margin is 1 for the best value, 0 at the limit and
     /// negative beyond the limit. If only the best value is good, the tolerable range is the scale.
-    /// If there is no best value, the value itself is the scale. Returns `None` if nothing was
-    /// measured.
+    /// If there is no best value, the value itself is the scale. If the scale is 0, the margin is
+    /// −1. Returns `None` if nothing was measured.
     pub fn margin(&self) -> Option<f64> {
         self.value.map(|value| margin(&self.need, value))
     }
@@ -133,7 +133,7 @@ impl Finding {
     }
 }
 
-/// Returns the word for `value`.
+/// Returns the word for `value` by the limits of `need`.
 pub fn word(need: &Need, value: f64) -> Word {
     let sign = if need.more_is_better { -1.0 } else { 1.0 };
     if sign * value <= sign * need.good {
@@ -164,7 +164,7 @@ fn margin(need: &Need, value: f64) -> f64 {
     }
 }
 
-/// Returns the limits in words.
+/// Returns the limits as text. Equal limits are stated once.
 fn limits(need: &Need) -> String {
     let to = if need.more_is_better { "from" } else { "up to" };
     let good = format!("good {to} {}", quantity(need.good, need.unit));
@@ -174,7 +174,8 @@ fn limits(need: &Need) -> String {
     format!("{good}, tolerable {to} {}", quantity(need.tolerable, need.unit))
 }
 
-/// Returns `value` with the limit that decides its word.
+/// Returns `value` with the limit that decides its word, as text. If the value, the limit and the
+/// best value are equal, the text omits the limit.
 fn compared(need: &Need, value: f64) -> String {
     let word = word(need, value);
     let limit = if word == Word::Bad { need.tolerable } else { need.good };

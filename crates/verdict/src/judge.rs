@@ -23,26 +23,27 @@ use crate::verdict::{Verdict, deciding};
 const ARRIVED: Need = Need::from("data arrived", Measure::Own(&[]), [100.0, 100.0, 100.0], "%")
     .because("nothing arrives", "an application that gets nothing through is not served");
 
-/// The needs that a scenario states, by application. They replace the needs of the kind.
+/// The needs that a scenario states, by application. Each replaces the corresponding needs of the
+/// application's kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Stated {
-    /// The largest tolerable round-trip times in milliseconds.
+    /// The limits on round-trip times in milliseconds. They replace needs on delays.
     pub limits_ms: BTreeMap<String, f64>,
-    /// The lowest sufficient rates in Mbit/s.
+    /// The lowest sufficient rates in Mbit/s. They replace needs on the speed of transfers.
     pub rates_mbit: BTreeMap<String, f64>,
-    /// The requirements for the Quality of Outcome.
+    /// The requirements for the Quality of Outcome. They replace the requirements of the kinds.
     pub requirements: BTreeMap<String, StatedRequirement>,
 }
 
-/// Trials to judge.
+/// Collects the measurements of trials, and judges the applications.
 #[derive(Debug, Default)]
 pub struct Judge {
     /// The applications by condition, in the order in which the conditions were added.
     conditions: Vec<(u32, Vec<Judged>)>,
 }
 
-/// An application in one condition.
+/// An application in one condition, with its needs and its values.
 #[derive(Debug)]
 struct Judged {
     app: String,
@@ -67,7 +68,9 @@ struct Seed {
 }
 
 impl Judge {
-    /// Adds a trial of a condition: its specification and the rows of its tables.
+    /// Adds a trial of a condition with a seed, its specification, the rows of its tables and the
+    /// needs that its scenario states. The first trial of an application in a condition determines
+    /// the application's needs.
     pub fn add(
         &mut self,
         (condition, seed): (u32, u64),
@@ -93,7 +96,8 @@ impl Judge {
         }
     }
 
-    /// Returns the verdict on each application in each condition.
+    /// Returns the verdict on each application in each condition, in the order in which they were
+    /// added.
     pub fn verdicts(&self) -> Vec<Verdict> {
         let in_condition = |(condition, judged): &(u32, Vec<Judged>)| {
             judged.iter().map(|app| app.verdict(*condition)).collect::<Vec<_>>()
@@ -102,8 +106,9 @@ impl Judge {
     }
 }
 
-/// Returns the needs of an application. A stated delay replaces the kind's needs on delays. A
-/// stated rate replaces the kind's needs on the fair share and on the time of a transfer.
+/// Returns the needs of an application. A stated limit on round-trip times replaces the kind's
+/// needs on delays. A stated rate replaces the kind's needs on the fair share and on the time of a
+/// transfer.
 fn needs_for(app: &App, stated: &Stated) -> Vec<Need> {
     let mut needs = needs_of(&app.app.kind).map_or_else(Vec::new, |needs| needs.needs.to_vec());
     let source = "the scenario";

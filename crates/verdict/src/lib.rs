@@ -9,7 +9,7 @@
 //! | [`trial`]    | the members of a trial that judging reads                              |
 //! | [`rows`]     | the rows of a trial's tables                                           |
 //! | `measured`   | the values of one application in one trial                             |
-//! | `fair_share` | an application's fair share of the line                                |
+//! | `fair_share` | a transfer's fair share of the line                                    |
 //! | `transfer`   | the time of a transfer that has a size                                 |
 //! | [`requirement`] | the requirement that applies to an application                      |
 //! | [`quality`]  | the Quality of Outcome: measurements on the scale of a requirement     |
@@ -19,11 +19,11 @@
 //! | [`verdict`]  | the findings on one application                                        |
 //! | [`report`]   | verdicts as plain data                                                 |
 //! | `judge`      | the collection of trials                                               |
-//! | [`service`]  | the applications of a case, counted by their verdicts                  |
+//! | [`service`]  | the numbers of applications with each verdict                          |
 //! | [`wording`]  | numbers in the form for people                                         |
 //!
 //! **Invariant:** no code in this crate reads a file or a clock, or starts a thread. The command
-//! line, the kernel engine and a page in a browser use the same code to judge.
+//! line and a page in a browser use the same code to judge.
 
 mod fair_share;
 pub mod finding;

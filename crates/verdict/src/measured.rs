@@ -13,7 +13,8 @@ use crate::rows::{AppRow, FlowRow};
 use crate::transfer::{Transfer, TransferTime};
 use crate::trial::{App, Trial};
 
-/// The active time below which an application may still wait for its first packet.
+/// The least time in nanoseconds that an application may take to receive its first packet. Three
+/// base round-trip times apply if they are longer.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// The measurements of an application in a trial.
@@ -29,7 +30,8 @@ pub(crate) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// Returns the measurements of `app`. Only a transfer has a share and a time.
+    /// Returns the measurements of `app` from the rows of the trial's tables. Only a transfer can
+    /// have a share or a time.
     pub(crate) fn of(
         trial: &'a Trial,
         app: &'a App,
@@ -54,7 +56,8 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Returns the value of a need; `None` if it was not measured.
+    /// Returns the measured value of the quantity that a need limits; `None` if it was not
+    /// measured.
     pub(crate) fn value(&self, need: &Need) -> Option<f64> {
         let worse = if need.more_is_better { f64::min } else { f64::max };
         match need.measure {
@@ -73,8 +76,8 @@ impl<'a> Measured<'a> {
         self.own.get(name).copied()
     }
 
-    /// Returns whether any data arrived, in per cent: 0 or 100. If nothing arrived, returns `None`
-    /// if the application sent nothing or was not active for long enough.
+    /// Returns 100 if any packet arrived. Returns 0 if none arrived, although packets were sent in
+    /// a direction and a first packet had enough time to arrive. Otherwise returns `None`.
     pub(crate) fn arrived_percent(&self) -> Option<f64> {
         let arrived = |row: &&FlowRow| row.get("packets_received").is_some_and(|count| count > 0.0);
         if self.flows.iter().any(arrived) {
@@ -83,15 +86,14 @@ impl<'a> Measured<'a> {
         self.flows.iter().any(|row| self.is_dead(row)).then_some(0.0)
     }
 
-    /// Returns the loss in a direction in per cent, if it is known. If nothing arrived within the
-    /// time that a first packet may take, the loss is 100 %. The table alone would not distinguish
-    /// lost packets from packets in transit.
+    /// Returns the loss in a direction in per cent, if it is known. If [`Self::is_dead`] holds, the
+    /// loss is 100 %. The table alone would not distinguish lost packets from packets in transit.
     fn loss_percent(&self, row: &FlowRow) -> Option<f64> {
         if self.is_dead(row) { Some(100.0) } else { row.get("loss_percent") }
     }
 
-    /// Returns whether packets were sent in a direction and none arrived within the time that a
-    /// first packet may take.
+    /// Returns whether packets were sent in a direction and none arrived, although the direction
+    /// was active for as long as a first packet may take.
     fn is_dead(&self, row: &FlowRow) -> bool {
         let scheduled = (self.app.start_ns, self.trial.end_of(self.app));
         let (from, to) = fair_share::active(row).unwrap_or(scheduled);
@@ -101,20 +103,20 @@ impl<'a> Measured<'a> {
             && to.saturating_sub(from) >= enough
     }
 
-    /// Returns the directions that carry data.
+    /// Returns the rows of the directions that carry data.
     fn primary(&self) -> impl Iterator<Item = &FlowRow> {
         self.flows.iter().copied().filter(|row| row.primary)
     }
 
-    /// Returns the rows that a requirement limits: for [`Path::Both`], the directions that carry
-    /// data, and otherwise the one direction.
+    /// Returns the rows that a requirement limits: for [`Path::Both`], the rows of the directions
+    /// that carry data, and otherwise the row of the one direction.
     fn on(&self, path: Path) -> impl Iterator<Item = &FlowRow> {
         let rows = self.flows.iter().copied();
         rows.filter(move |row| path.has(&row.direction) && (path != Path::Both || row.primary))
     }
 
-    /// Returns the worst value of the column `name` among the directions that carry data, if one
-    /// has a value.
+    /// Returns the worst value of the column `name` among the directions that carry data, if any of
+    /// them has a value. `worse` returns the worse of two values.
     pub(crate) fn worst(&self, name: &str, worse: fn(f64, f64) -> f64) -> Option<f64> {
         self.primary().filter_map(|row| row.get(name)).reduce(worse)
     }
@@ -149,7 +151,7 @@ pub fn is_transfer(kind: &str) -> bool {
     needs_of(kind).is_some_and(|needs| needs.needs.iter().any(is_speed))
 }
 
-/// Returns whether a need states the speed of a transfer.
+/// Returns whether a need limits the speed of a transfer: its fair share or its time.
 pub(crate) fn is_speed(need: &Need) -> bool {
     matches!(need.measure, Measure::FairShare | Measure::TransferTime)
 }

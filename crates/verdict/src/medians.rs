@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use crate::measured::Measured;
 use crate::statistics::median;
 
-/// The medians over seeds of an application's measurements. Each measurement is taken in the
-/// direction in which it is worst.
+/// The medians over seeds of an application's measurements. Each measurement is from the direction
+/// in which it is worst, among the directions that carry data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Medians {
-    /// The median of the round-trip times.
+    /// The median of the round-trip times in milliseconds.
     pub rtt_p50_ms: Option<f64>,
-    /// The 95th percentile of the round-trip times.
+    /// The 95th percentile of the round-trip times in milliseconds.
     pub rtt_p95_ms: Option<f64>,
-    /// The mean rate.
+    /// The mean rate in Mbit/s.
     pub throughput_mean_mbit: Option<f64>,
 }
 
@@ -28,7 +28,7 @@ impl Medians {
         }
     }
 
-    /// Returns the medians over trials. A trial without a measurement is left out.
+    /// Returns the medians over trials. Each median leaves out the trials without its measurement.
     pub(crate) fn over(trials: &[Self]) -> Self {
         let of = |value: fn(&Self) -> Option<f64>| {
             median(&trials.iter().filter_map(value).collect::<Vec<_>>())

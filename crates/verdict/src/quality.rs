@@ -1,5 +1,4 @@
-//! The Quality of Outcome: the measurements of an application on the scale of its
-//! requirement.
+//! The Quality of Outcome: the measurements of an application on the scale of its requirement.
 //!
 //! Source: draft-ietf-ippm-qoo (712cf4a of 2026-05-19), `Calculating QoO`. A part of the score is
 //! 100 up to the optimal value and 0 from the unacceptable value, and linear in between. The rate
@@ -22,7 +21,7 @@ use crate::wording::quantity;
 
 /// The measurements that the parts of a requirement limit. A value that was not measured is `None`.
 pub(crate) trait Source {
-    /// Returns a percentile of the delays in milliseconds.
+    /// Returns a percentile of the delays in milliseconds, from the worst direction of `path`.
     fn latency_ms(&self, path: Path, percentile: Percentile) -> Option<f64>;
     /// Returns the loss in per cent.
     fn loss_percent(&self, path: Path) -> Option<f64>;
@@ -30,7 +29,7 @@ pub(crate) trait Source {
     fn rate_mbit(&self, path: Path) -> Option<f64>;
 }
 
-/// The score of one part of a requirement.
+/// One part of a requirement, with its measured value.
 #[derive(Clone, Debug, PartialEq)]
 struct Part {
     group: Group,
@@ -40,7 +39,7 @@ struct Part {
     value: Option<f64>,
 }
 
-/// The three components of the score.
+/// A component of the score. The component for latency has a part for each percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Group {
     Latency,
@@ -57,7 +56,7 @@ impl Part {
         })
     }
 
-    /// Returns the value beside its limits.
+    /// Returns the part's name, value and limits as text.
     fn text(&self) -> String {
         let said = |value: f64| quantity(value, self.unit);
         let Some(value) = self.value else { return format!("{}: not measured", self.name) };
@@ -70,17 +69,17 @@ impl Part {
     }
 }
 
-/// Returns the score of `value`, from 0 to 100.
+/// Returns the score of a delay or a loss, from 0 to 100.
 fn percent(value: f64, Range { optimal, unacceptable }: Range) -> f64 {
     100.0 * (1.0 - (value - optimal) / (unacceptable - optimal)).clamp(0.0, 1.0)
 }
 
-/// The scores of an application in one trial.
+/// The parts of an application's requirement, with the values of one trial.
 #[derive(Clone, Debug)]
 pub(crate) struct Scores(Vec<Part>);
 
 impl Scores {
-    /// Returns the scores of the measurements `source`.
+    /// Returns the parts of `requirement` with the values of `source`.
     pub(crate) fn of(requirement: &Applied, source: &dyn Source) -> Self {
         let path = requirement.path;
         let latency = requirement.latency_ms.iter().map(|&(percentile, range)| Part {
@@ -107,7 +106,8 @@ impl Scores {
         Self(latency.chain(loss).chain(rate).collect())
     }
 
-    /// Returns the score, which is the score of the worst part; `None` if it is unknown.
+    /// Returns the score, which is the score of the worst part. Returns `None` if a part was not
+    /// measured and no other part has the score 0.
     fn percent(&self) -> Option<f64> {
         let scores: Vec<Option<f64>> = self.0.iter().map(Part::percent).collect();
         let worst = scores.iter().copied().flatten().reduce(f64::min)?;
@@ -131,22 +131,24 @@ pub struct Quality {
     pub source: String,
     /// The median over the seeds whose score is known, from 0 to 100; `None` without such a seed.
     pub percent: Option<f64>,
-    /// The median of the component for latency.
+    /// The median score of the component for latency.
     pub latency_percent: Option<f64>,
-    /// The median of the component for loss.
+    /// The median score of the component for loss.
     pub loss_percent: Option<f64>,
-    /// The median of the component for the rate.
+    /// The median score of the component for the rate.
     pub rate_percent: Option<f64>,
-    /// The part with the worst score, with its value and limits.
+    /// The part whose median value has the worst score: its name, this value and its limits. If the
+    /// score is unknown, a part that was not measured.
     pub because: String,
-    /// The median with its interval.
+    /// The median score with its interval.
     pub over_seeds: Option<Estimate>,
-    /// The score of each seed.
+    /// The score of each seed; `None` for a seed whose score is unknown.
     pub by_seed: BySeed,
 }
 
 impl Quality {
-    /// Returns the quality over `seeds`, each with its number; `None` without seeds.
+    /// Returns the quality over `seeds`, which are pairs of a seed's number and its scores. Returns
+    /// `None` without seeds.
     pub(crate) fn over(requirement: &Applied, seeds: &[(u64, &Scores)]) -> Option<Self> {
         let (_, first) = seeds.first()?;
         let over = |score: &dyn Fn(&Scores) -> Option<f64>| {
@@ -157,19 +159,23 @@ impl Quality {
             .iter()
             .enumerate()
             .map(|(at, part)| Part { value: over(&|one| one.0[at].value), ..part.clone() });
+        let percent = over(&Scores::percent);
+        // Each seed without a score has a part that was not measured.
+        let unmeasured = || first.0.iter().find(|part| part.value.is_none()).cloned();
         let worth = |part: &Part| part.percent().unwrap_or(f64::INFINITY);
         let worst =
             medians.reduce(|one, other| if worth(&other) < worth(&one) { other } else { one });
+        let reason = if percent.is_some() { worst } else { unmeasured() };
         let by_seed: BySeed = seeds.iter().map(|(seed, one)| (*seed, one.percent())).collect();
         let known: Vec<f64> = by_seed.iter().filter_map(|(_, percent)| *percent).collect();
         Some(Self {
             requirement: requirement.name.clone(),
             source: requirement.source.clone(),
-            percent: over(&Scores::percent),
+            percent,
             latency_percent: over(&|one| one.of_group(Group::Latency)),
             loss_percent: over(&|one| one.of_group(Group::Loss)),
             rate_percent: over(&|one| one.of_group(Group::Rate)),
-            because: worst.map(|part| part.text()).unwrap_or_default(),
+            because: reason.map(|part| part.text()).unwrap_or_default(),
             over_seeds: statistics::estimate(&known),
             by_seed,
         })
@@ -207,7 +213,7 @@ mod tests {
         Quality::over(&applied, &[(1, &Scores::of(&applied, measured))]).expect("one seed")
     }
 
-    /// QM-7: the draft's example, another loss and another rate.
+    /// The first case is the draft's example. The other cases change its loss or its rate.
     #[test]
     fn c236_the_example_of_the_draft_has_the_score_50() {
         for (loss, rate, want) in [(2.0, 28.0, 50.0), (4.0, 28.0, 25.0), (2.0, 3.9, 0.0)] {
@@ -223,7 +229,7 @@ mod tests {
         );
     }
 
-    /// QM-8.
+    /// P50 and P95 have the score 50, and P99 has the score 100.
     #[test]
     fn c237_the_worst_percentile_decides() {
         let measured =
@@ -237,6 +243,11 @@ mod tests {
     fn an_unmeasured_part_leaves_the_score_unknown_unless_another_is_zero() {
         let unknown = scored(&DRAFT_EXAMPLE, &Measured(&EXAMPLE_MS[..1], Some(2.0), Some(28.0)));
         assert_eq!((unknown.percent, unknown.latency_percent), (None, None));
+        assert!(
+            unknown.because.starts_with("round trips p99.9: not measured"),
+            "{}",
+            unknown.because
+        );
         assert_eq!(unknown.loss_percent, Some(75.0));
         let lost = scored(&DRAFT_EXAMPLE, &Measured(&[], Some(100.0), None));
         assert_eq!(lost.percent, Some(0.0));

@@ -1,4 +1,4 @@
-//! Verdicts as plain data, for the callers in other languages.
+//! Verdicts as plain data, for callers in other languages.
 
 use aqmlab_apps::needs::Measure;
 use schemars::JsonSchema;
@@ -106,7 +106,7 @@ pub struct FindingReport {
     pub least: Option<f64>,
     pub most: Option<f64>,
     pub over_seeds: Option<Estimate>,
-    /// Whether the word is the same at both ends of the median's interval.
+    /// Whether both ends of the median's interval have the same word; true without values.
     pub is_sure: bool,
     pub by_seed: statistics::BySeed,
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use aqmlab_apps::requirements::{self, Percentile, Range, Requirement};
 use serde::Deserialize;
 
-/// The direction of the measurements that a requirement limits. The draft demands the same
-/// direction of a requirement and its measurements.
+/// The direction of the measurements that a requirement limits: round trips or one way. The draft
+/// demands that a requirement and its measurements have the same direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Path {
@@ -21,12 +21,12 @@ pub enum Path {
 }
 
 impl Path {
-    /// Returns the beginning of the name of the columns with delays.
+    /// Returns the prefix of the names of the columns of `flows` with delays.
     pub(crate) const fn prefix(self) -> &'static str {
         if matches!(self, Self::Both) { "rtt" } else { "owd" }
     }
 
-    /// Returns the phrase for the delays.
+    /// Returns the phrase for the delays in texts.
     pub(crate) const fn delays(self) -> &'static str {
         match self {
             Self::Both => "round trips",
@@ -35,7 +35,7 @@ impl Path {
         }
     }
 
-    /// Returns whether the requirement limits measurements in a direction: `up` or `down`.
+    /// Returns whether the requirement limits measurements in `direction`, which is `up` or `down`.
     pub(crate) fn has(self, direction: &str) -> bool {
         match self {
             Self::Both => true,
@@ -52,13 +52,13 @@ pub struct Applied {
     pub name: String,
     /// The origin of the numbers.
     pub source: String,
-    /// The direction.
+    /// The direction of the limited measurements.
     pub path: Path,
-    /// The delays in milliseconds.
+    /// The limited percentiles of the delays, each with its range in milliseconds.
     pub latency_ms: Vec<(Percentile, Range)>,
-    /// The loss in per cent.
+    /// The range of the loss in per cent, if the loss is limited.
     pub loss_percent: Option<Range>,
-    /// The lowest rate in Mbit/s.
+    /// The lowest sufficient rate in Mbit/s, if the rate is limited.
     pub rate_mbit: Option<f64>,
 }
 
@@ -81,21 +81,22 @@ impl From<&Requirement> for Applied {
 pub enum StatedRequirement {
     /// The name of a set in [`aqmlab_apps::requirements`].
     Set(String),
-    /// Values.
+    /// The scenario's own values.
     Own(OwnRequirement),
 }
 
-/// The values of a requirement. Each pair is the optimal and the unacceptable value.
+/// The values of a requirement that a scenario states. Each pair is the optimal and the
+/// unacceptable value.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OwnRequirement {
-    /// The direction.
+    /// The direction of the limited measurements.
     pub direction: Path,
-    /// The delays in milliseconds, by percentile: `min`, `p10`, …, `p99_9`, `max`.
+    /// The pairs for the delays in milliseconds, by percentile: `min`, `p10`, …, `p99_9`, `max`.
     pub latency_ms: BTreeMap<String, [f64; 2]>,
-    /// The loss in per cent.
+    /// The pair for the loss in per cent.
     pub loss_percent: Option<[f64; 2]>,
-    /// The lowest rate in Mbit/s.
+    /// The lowest sufficient rate in Mbit/s.
     pub rate_mbit: Option<f64>,
 }
 
@@ -128,8 +129,8 @@ impl OwnRequirement {
         })
     }
 
-    /// Returns the scenario as the origin, with the values, so that two requirements with different
-    /// values have different origins.
+    /// Returns the origin: the scenario and the values. Two requirements with different values
+    /// therefore have different origins.
     fn source(&self) -> String {
         let range =
             |[optimal, unacceptable]: [f64; 2], unit| format!("{optimal} to {unacceptable} {unit}");

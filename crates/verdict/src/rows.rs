@@ -47,10 +47,10 @@ pub fn app_metrics() -> BTreeSet<&'static str> {
     own.chain(transfer::METRICS).collect()
 }
 
-/// A direction of a flow.
+/// A row of the table `flows`: an application's traffic in one direction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowRow {
-    /// The application.
+    /// The name of the application.
     pub flow: String,
     /// `up` or `down`.
     pub direction: String,
@@ -60,26 +60,28 @@ pub struct FlowRow {
     pub numbers: [f64; FLOW_NUMBERS.len()],
 }
 
-/// A measure of an application.
+/// A row of the table `apps`: one measure of an application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AppRow {
-    /// The application.
+    /// The name of the application.
     pub flow: String,
     /// The name of the measure, which ends with the unit.
     pub metric: String,
-    /// The value.
+    /// The value of the measure; NaN or infinite for a value that does not exist.
     pub value: f64,
 }
 
 impl FlowRow {
-    /// Returns the value of the column `name`, if it exists.
+    /// Returns the value of the column `name`; `None` for a column that judging does not read, and
+    /// for a value that is not finite.
     pub(crate) fn get(&self, name: &str) -> Option<f64> {
         let at = FLOW_NUMBERS.iter().position(|known| *known == name)?;
         Some(self.numbers[at]).filter(|value| value.is_finite())
     }
 }
 
-/// Returns the rows of the tables of a trial, as `aqmlab_trial::tables::all` makes them.
+/// Returns the rows of `flows` and of `apps` among `tables`, which `aqmlab_trial::tables::all`
+/// returns. A missing table has no rows.
 pub fn of_tables(tables: &[(&'static str, Table)]) -> (Vec<FlowRow>, Vec<AppRow>) {
     let find = |name| tables.iter().find(|(known, _)| *known == name).map(|(_, table)| table);
     (find("flows").map(flows).unwrap_or_default(), find("apps").map(apps).unwrap_or_default())

@@ -1,15 +1,16 @@
-//! The applications of a case, counted by their verdicts.
+//! The numbers of applications with each verdict.
 
 use crate::finding::Word;
 
-/// The numbers of applications in a case, by their verdicts.
+/// The numbers of applications with each verdict. An application is served if its verdict is good
+/// or tolerable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Service {
-    /// The applications that can be judged.
+    /// The number of applications that are good, tolerable or bad.
     pub judged: usize,
-    /// The judged applications that are bad.
+    /// The number of applications that are bad.
     pub bad: usize,
-    /// The judged applications that are good.
+    /// The number of applications that are good.
     pub good: usize,
 }
 
@@ -40,7 +41,8 @@ impl Service {
         self.judged > 0 && self.good == self.judged
     }
 
-    /// Returns the worst word among the judged applications; [`Word::NoData`] without any.
+    /// Returns the worst word among the judged applications; [`Word::NoData`] without a judged
+    /// application.
     pub const fn word(self) -> Word {
         if self.judged == 0 {
             Word::NoData

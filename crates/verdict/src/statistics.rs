@@ -10,16 +10,16 @@ use aqmlab_core::math;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The confidence that an interval must reach.
+/// The minimum confidence of the interval of six or more values.
 const CONFIDENCE: f64 = 0.95;
 
-/// The value of each seed, by seed; `None` if it was not measured.
+/// Pairs of a seed and its value; `None` for a value that was not measured.
 pub type BySeed = Vec<(u64, Option<f64>)>;
 
 /// A median over seeds, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
-    /// The median.
+    /// The median of the values.
     pub median: f64,
     /// The lower end of the interval that contains the distribution's median with at least 95 %
     /// confidence. With fewer than six values it is the smallest value, and the confidence is
@@ -27,7 +27,7 @@ pub struct Estimate {
     pub low: f64,
     /// The upper end of the interval.
     pub high: f64,
-    /// The number of values.
+    /// The number of seeds with a value.
     pub seeds: usize,
 }
 
@@ -65,14 +65,14 @@ pub fn interval(values: &[f64]) -> Option<(f64, f64)> {
     Some((sorted[low], sorted[last - low]))
 }
 
-/// Returns the median and the interval of `values`; `None` without values.
+/// Returns the median of `values` with its interval; `None` without values.
 pub fn estimate(values: &[f64]) -> Option<Estimate> {
     let (low, high) = interval(values)?;
     Some(Estimate { median: median(values)?, low, high, seeds: values.len() })
 }
 
-/// Returns the paired difference of `these` from `baseline`, over the seeds with a value in both.
-/// Returns `None` if there is no such seed.
+/// Returns the median and the interval of the differences `these` − `baseline`, over the seeds with
+/// a value in both. Returns `None` if there is no such seed.
 pub fn difference(these: &BySeed, baseline: &BySeed) -> Option<Estimate> {
     let pairs = these.iter().filter_map(|(seed, value)| {
         let other = baseline.iter().find(|(known, _)| known == seed)?.1?;

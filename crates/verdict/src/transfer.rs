@@ -13,18 +13,18 @@ use crate::trial::{App, Trial};
 /// The measures of a transfer: the time that it took, and the bytes that it read.
 pub(crate) const METRICS: [&str; 2] = ["completion_time_s", "read_bytes"];
 
-/// The time of a transfer.
+/// The completion time of a transfer, in one trial or over seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferTime {
     /// The bytes of all connections of the transfer.
     pub size_bytes: u64,
-    /// The time, or the median over seeds.
+    /// The time in milliseconds, or the median of the times over seeds.
     pub ms: f64,
-    /// Whether the trial ended before the transfer.
+    /// Whether the time is projected, because a trial ended before the transfer.
     pub projected: bool,
-    /// The shortest time among the seeds.
+    /// The shortest time among the seeds, in milliseconds.
     pub least_ms: f64,
-    /// The longest time among the seeds.
+    /// The longest time among the seeds, in milliseconds.
     pub most_ms: f64,
 }
 
@@ -32,7 +32,7 @@ pub struct TransferTime {
 pub(crate) struct Transfer {
     size_bytes: u64,
     took_ms: Option<f64>,
-    /// The time available to the transfer.
+    /// The time from the transfer's start to the latest time at which it can end.
     had_ms: f64,
     read_bytes: f64,
     goodput_mbit: f64,
@@ -57,8 +57,9 @@ impl Transfer {
         })
     }
 
-    /// Returns the time that is judged, if a limit applies to this transfer. An unfinished transfer
-    /// is judged by its age, once this age reaches the longest acceptable time.
+    /// Returns the judged time in milliseconds, if a limit applies to a transfer of this size. An
+    /// unfinished transfer is judged by its age at the end of the trial, if this age has reached
+    /// the limit of tolerable times.
     pub(crate) fn judged_ms(&self) -> Option<f64> {
         if self.size_bytes > BULK_BYTES {
             return None;
@@ -66,7 +67,8 @@ impl Transfer {
         self.took_ms.or(Some(self.had_ms).filter(|&ms| ms >= BULK_MS[1]))
     }
 
-    /// Returns the transfer's time, measured or projected; `None` if it moved no data.
+    /// Returns the transfer's time, measured or projected; `None` if the transfer is unfinished and
+    /// has no goodput.
     pub(crate) fn time(&self) -> Option<TransferTime> {
         let projected = || {
             let left_bits = (self.size_bytes as f64 - self.read_bytes).max(0.0) * 8.0;

@@ -7,33 +7,33 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// The bytes of a full-sized IP packet.
+/// The length in bytes of a full-sized IP packet on Ethernet.
 const WHOLE_PACKET: u32 = 1_500;
 
-/// A trial.
+/// A trial: its links, its applications and the measured interval.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Trial {
-    /// The simulated time.
+    /// The length of the trial in nanoseconds.
     pub duration_ns: u64,
-    /// The links.
+    /// The links, to which [`Route::links`] refers by index.
     pub links: Vec<Link>,
-    /// The applications.
+    /// The applications that run in the trial.
     pub apps: Vec<App>,
-    /// The measured interval.
+    /// The measured interval, to which the rates and delays in the tables refer.
     #[serde(default)]
     pub measure: Interval,
 }
 
-/// A link.
+/// A link, which carries packets in one direction.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Link {
-    /// Bits per second; zero for a radio.
+    /// The rate in bits per second; zero for a radio.
     #[serde(default)]
     pub rate_bps: u64,
-    /// The bytes charged beyond IP.
+    /// The bytes that the link charges beyond IP.
     #[serde(default)]
     pub overhead: Overhead,
-    /// The radio, if the link is a radio.
+    /// Present if the link is a radio. Judging reads no member of the radio.
     #[serde(default)]
     pub wifi: Option<serde::de::IgnoredAny>,
 }
@@ -57,16 +57,16 @@ impl From<Overhead> for aqmlab_core::Overhead {
     }
 }
 
-/// An application.
+/// An application, with its kind, its times and its routes.
 #[derive(Clone, Debug, Deserialize)]
 pub struct App {
-    /// The application's name.
+    /// The name of the application in the rows of the tables.
     pub name: String,
     /// The application's kind and parameters.
     pub app: Kind,
-    /// The start time.
+    /// The start time in nanoseconds.
     pub start_ns: u64,
-    /// The stop time, if it has one.
+    /// The stop time in nanoseconds, if the application has one.
     #[serde(default)]
     pub stop_ns: Option<u64>,
     /// The application's route from the home to the internet.
@@ -75,34 +75,34 @@ pub struct App {
     pub down: Route,
 }
 
-/// A kind, with the parameters that differ from its defaults.
+/// The kind of an application, with the parameters that differ from the kind's defaults.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Kind {
     /// The name of the kind.
     pub kind: String,
-    /// The parameters in base units.
+    /// The values of the parameters by name, in base units (nanoseconds, bytes, bit/s).
     #[serde(default)]
     pub params: BTreeMap<String, serde_json::Value>,
 }
 
-/// A route.
+/// The route of an application's packets in one direction.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Route {
-    /// Indices of links.
+    /// The indices of the route's links in [`Trial::links`].
     #[serde(default)]
     pub links: Vec<usize>,
-    /// The propagation delay.
+    /// The propagation delay in nanoseconds.
     #[serde(default)]
     pub delay_ns: u64,
 }
 
-/// The measured interval.
+/// The measured interval of a trial.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Interval {
-    /// The start of the interval.
+    /// The start of the interval in nanoseconds.
     pub from_ns: u64,
-    /// The end of the interval. If it is absent, the interval ends with the trial.
+    /// The end of the interval in nanoseconds. If it is absent, the interval ends with the trial.
     pub to_ns: Option<u64>,
 }
 
@@ -111,7 +111,8 @@ impl Trial {
     ///
     /// # Errors
     ///
-    /// If the text is not JSON or lacks a member.
+    /// Returns the reason if the text is not JSON, if a member is missing or has a wrong type, or
+    /// if a route names a link that does not exist.
     pub fn parse(json: &str) -> Result<Self, String> {
         let trial: Self = serde_json::from_str(json).map_err(|error| error.to_string())?;
         let links = trial.links.len();
@@ -122,7 +123,7 @@ impl Trial {
         Ok(trial)
     }
 
-    /// Returns the measured interval in nanoseconds.
+    /// Returns the start and the end of the measured interval in nanoseconds.
     pub(crate) fn interval(&self) -> (u64, u64) {
         (self.measure.from_ns, self.measure.to_ns.unwrap_or(self.duration_ns))
     }
@@ -136,24 +137,25 @@ impl Trial {
 }
 
 impl App {
-    /// Returns the value of the parameter `name`, if it is an integer.
+    /// Returns the value of the parameter `name`, if it is stated and is a non-negative integer.
     pub(crate) fn param(&self, name: &str) -> Option<u64> {
         self.app.params.get(name).and_then(serde_json::Value::as_u64)
     }
 
-    /// Returns the application's route in a direction: `up` or `down`.
+    /// Returns the application's route in `direction`, which is `up` or `down`.
     pub(crate) fn route(&self, direction: &str) -> &Route {
         if direction == "up" { &self.up } else { &self.down }
     }
 
-    /// Returns the sum of the propagation delays of both directions.
+    /// Returns the sum of the propagation delays of both directions, in nanoseconds.
     pub(crate) fn rtt_base_ns(&self) -> u64 {
         self.up.delay_ns.saturating_add(self.down.delay_ns)
     }
 }
 
 impl Link {
-    /// Returns the IP capacity with full-sized packets, in Mbit/s; `None` for a radio.
+    /// Returns the rate of IP bytes in Mbit/s that the link carries in full-sized packets; `None`
+    /// for a radio.
     pub(crate) fn capacity_mbit(&self) -> Option<f64> {
         if self.wifi.is_some() || self.rate_bps == 0 {
             return None;

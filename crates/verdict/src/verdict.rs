@@ -17,19 +17,20 @@ const WORTH_A_WORD: f64 = 0.02;
 /// The verdict on an application in one condition, over all seeds.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// The condition, as its trials named it.
+    /// The number of the condition, from [`Judge::add`](crate::Judge::add).
     pub condition: u32,
-    /// The application.
+    /// The name of the application.
     pub app: String,
-    /// The application's kind.
+    /// The name of the application's kind.
     pub kind: String,
-    /// The findings on the needs that apply, in the order of the kind's needs.
+    /// The findings on the needs that apply, in the order in which texts name them.
     pub findings: Vec<Finding>,
-    /// The word that each seed gives alone.
+    /// Each seed, with the word that follows from this seed alone.
     pub words_by_seed: Vec<(u64, Word)>,
     /// The needs of the application's kind; `None` for a kind that this version does not know.
     pub(crate) stated: Option<&'static Needs>,
-    /// The time of a transfer that has a size, unless that time is judged.
+    /// The time of a transfer that has a size. A measured time that a finding already states is
+    /// absent.
     pub time: Option<TransferTime>,
     pub(crate) share: Option<FairShare>,
     /// Measurements that are reported whatever the needs are.
@@ -64,7 +65,7 @@ impl Verdict {
 
     /// Returns the reason in short. A good verdict names the need with the smallest margin. A
     /// tolerable or bad verdict names all needs that are missed as badly as the worst need. The
-    /// other verdicts state that nothing is known or measured.
+    /// other verdicts state that nothing is known or measured. The notes `told` follow the reason.
     pub(crate) fn because(&self, told: &[String]) -> String {
         let mut parts: Vec<String> = match (self.word(), self.deciding()) {
             (Word::NoNeeds, _) | (_, None) => vec![String::from("nothing is known of its needs")],
@@ -107,7 +108,7 @@ impl Verdict {
     }
 
     /// Returns further notes for a reader, if they apply: the rest of a fair share, the time of a
-    /// transfer, and a peculiarity of the kind.
+    /// transfer, and, for a missed need, the note of the kind.
     pub(crate) fn told(&self) -> Vec<String> {
         let time = self.time.map(|time| {
             let mark = if time.projected { " (projected)" } else { "" };

@@ -1,6 +1,6 @@
 //! Formats numbers for people.
 
-/// Formats a number with its unit.
+/// Formats a number with its unit. Milliseconds become seconds from 1,000 ms.
 ///
 /// ```
 /// use aqmlab_verdict::wording::quantity;
@@ -30,8 +30,8 @@ pub(crate) fn readable(value: f64, unit: &str) -> (f64, &str) {
     if unit == "ms" && value.abs() >= 1e3 { (value / 1e3, "s") } else { (value, unit) }
 }
 
-/// Formats `value` without trailing zeros after the point. Numbers from 100 on are integers, and
-/// smaller numbers have two significant digits.
+/// Formats `value` with two significant digits, without trailing zeros after the point. Numbers
+/// from 100 on are rounded to integers. Numbers below 0.0001 are in scientific notation.
 pub(crate) fn two_digits(value: f64) -> String {
     let scientific = format!("{value:.1e}");
     let exponent = scientific.rsplit('e').next().and_then(|text| text.parse::<i32>().ok());
@@ -59,7 +59,7 @@ pub fn apart(value: f64, limit: f64) -> String {
     texts.find(differs).unwrap_or_else(|| value.to_string())
 }
 
-/// Formats a time in everyday form, with at most two units.
+/// Formats a time in milliseconds in everyday form, with at most two units.
 ///
 /// ```
 /// use aqmlab_verdict::wording::clock;
@@ -88,7 +88,7 @@ pub fn clock(ms: f64) -> String {
     found.unwrap_or_else(|| format!("{:.0} s", ms / 1e3))
 }
 
-/// Formats a size in everyday form.
+/// Formats a number of bytes in a unit from B to GB. Decimals are shown up to four digits in total.
 pub fn size(bytes: u64) -> String {
     let steps = [(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"), (1, "B")];
     let (scale, unit) = steps.into_iter().find(|(scale, _)| bytes >= *scale).unwrap_or((1, "B"));

@@ -8,7 +8,7 @@ use aqmlab_verdict::{FlowRow, Judge, Report, Stated, Trial, Verdict, Word};
 const TRIAL: &str = r#"{"duration_ns": 60000000000, "links": [], "apps": [
     {"name": "a", "app": {"kind": "something new"}, "start_ns": 0, "up": {}, "down": {}}]}"#;
 
-/// Returns a row of `flows` for a direction. Numbers that are not `known` do not exist.
+/// Returns a row of `flows` for a direction. Columns that are not in `known` have no value.
 fn row(direction: &str, known: &[(&str, f64)]) -> FlowRow {
     let number =
         |name: &&str| known.iter().find(|(one, _)| one == name).map_or(f64::NAN, |one| one.1);

@@ -1,12 +1,12 @@
-//! Verdicts on tables that are computed by hand: fair shares, transfers, silence, stated needs and
-//! limits that a measure lowers.
+//! Verdicts on tables that were computed by hand: fair shares, transfers, applications without
+//! data, stated needs, and limits that a measure lowers.
 
 use aqmlab_verdict::rows::FLOW_NUMBERS;
 use aqmlab_verdict::{AppRow, FlowRow, Judge, Report, Stated, Trial, Verdict, Word};
 use serde_json::{Value, json};
 
-/// Returns a row of `flows` for a direction of the application `flow`. Numbers that are not `known`
-/// do not exist.
+/// Returns a row of `flows` for a direction of the application `flow`. Columns that are not in
+/// `known` have no value.
 fn flow(flow: &str, direction: &str, known: &[(&str, f64)]) -> FlowRow {
     let value = |name| known.iter().find(|(one, _)| *one == name).map_or(f64::NAN, |one| one.1);
     FlowRow {

@@ -21,7 +21,7 @@ thread_local! {
     static BUFFERS: RefCell<Buffers> = RefCell::default();
 }
 
-/// Makes room for a request of `length` bytes, and returns its address.
+/// Replaces the request in the buffer by `length` zero bytes, and returns their address.
 #[unsafe(no_mangle)]
 pub extern "C" fn request_buffer(length: usize) -> *mut u8 {
     BUFFERS.with_borrow_mut(|buffers| {
@@ -41,7 +41,7 @@ pub extern "C" fn answer() -> usize {
     })
 }
 
-/// Returns the address of the last answer.
+/// Returns the address of the last answer, which is valid until the next call of [`answer`].
 #[unsafe(no_mangle)]
 pub extern "C" fn answer_address() -> *const u8 {
     BUFFERS.with_borrow(|buffers| buffers.answer.as_ptr())

@@ -2,10 +2,10 @@
 //!
 //! | Module      | Holds                                                        |
 //! |-------------|--------------------------------------------------------------|
-//! | `door`      | the exported functions, which pass texts through a buffer    |
+//! | `door`      | the exported functions, which pass texts through buffers     |
 //! | [`request`] | the requests and their answers                               |
 //! | `json`      | tables as JSON                                               |
-//! | `verdicts`  | verdicts on the applications of a scenario                  |
+//! | `verdicts`  | verdicts on the applications of a scenario                   |
 
 pub mod door;
 mod json;

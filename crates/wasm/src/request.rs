@@ -1,4 +1,4 @@
-//! Requests of a page and their answers.
+//! The requests of a web page and their answers.
 
 use aqmlab_compose::Composed;
 use aqmlab_trial::{Spec, SpecError, Table};
@@ -24,10 +24,10 @@ enum Request {
         scenario: Scenario,
         /// The seeds of the runs. The answer has the digest and the tables of the first seed.
         seeds: Vec<u64>,
-        /// The requested tables.
+        /// The requested tables. An empty list requests none.
         tables: Vec<String>,
     },
-    /// Concludes from the runs of a household.
+    /// Returns the advice that follows from the runs of a household.
     Advice {
         /// The runs, in the form of [`aqmlab_advice::Evidence`].
         evidence: Value,
@@ -47,8 +47,8 @@ enum Scenario {
     Toml(String),
 }
 
-/// Returns the answer to the request in `text`: its members, or `error` with the place and the
-/// problem.
+/// Returns the answer to the request in `text`, as a JSON object. The answer to a request that
+/// fails has the member `error` with the place and the problem.
 pub fn answer(text: &str) -> String {
     let answer = read(text).and_then(|request| match request {
         Request::Run { spec, tables } => run(&spec, &tables),
@@ -123,7 +123,7 @@ fn answered(outcome: &aqmlab_sim::Outcome, is_wanted: impl Fn(&str) -> bool) -> 
     })
 }
 
-/// Returns the rates of the links by name.
+/// Returns the name and the rate of each link.
 fn links(spec: &Spec) -> Value {
     let links = spec.links.iter();
     links.map(|link| json!({"name": link.name, "rate_bps": link.rate_bps()})).collect()

@@ -9,7 +9,7 @@ use aqmlab_verdict::{Judge, Report, Stated, Trial, Verdict, rows};
 ///
 /// # Errors
 ///
-/// If the judging crate cannot read the trial that was run.
+/// If `aqmlab_verdict` cannot read a trial that was run.
 pub(crate) fn over_seeds(trials: &[(Composed, Outcome)]) -> Result<Vec<Report>, SpecError> {
     let mut judge = Judge::default();
     for (Composed { spec, limits_ms }, outcome) in trials {

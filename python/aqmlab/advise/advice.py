@@ -81,7 +81,7 @@ class Advice:
         return f"Advice({self.title}: {self.trials} trials, {str(self.folder)!r})"
 
     def __str__(self) -> str:
-        """The conclusion, one sentence per line."""
+        """The title and the conclusion, one sentence per line."""
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
@@ -99,7 +99,7 @@ class Advice:
         return [text for text in (self.title, self.offer.limit, self.headline, *told) if text]
 
     def as_json(self) -> dict[str, Any]:
-        """The advice as plain values."""
+        """The advice as a dictionary that JSON can represent."""
         return {
             "household": self.title,
             "seeds": self.seeds,

@@ -1,4 +1,4 @@
-"""The cases that the advice compares: each tier with each gateway, as steps of one scenario.
+"""The cases that the advice compares: each tier with each gateway, as steps of one loop.
 
 A line has a long FIFO at each end, as `path.modem` models it. A gateway that shapes sends at a
 share of the line's rate and charges the line's overhead, so the queue forms in the gateway's
@@ -43,16 +43,19 @@ _DUMMYNET = {
 
 @dataclass(frozen=True, slots=True)
 class GatewayCase:
-    """A tier with a gateway."""
+    """A gateway at a tier, with the share of the line's rate to which it shapes."""
 
     tier: Tier
     gateway: str
     share: int | None = None
-    """The share of the line's rate, in per cent, to which a gateway before a modem shapes."""
+    """The share of the line's rate, in per cent, to which a gateway before a modem shapes.
+
+    `None` means that the gateway does not shape, or that there is no modem.
+    """
 
     @property
     def label(self) -> str:
-        """The name of the case in tables."""
+        """The name of the case in tables, such as "25/5 sqm 95 %"."""
         share = "" if self.share is None else f" {self.share} %"
         return f"{str(self.tier).removesuffix(' Mbit/s')} {self.gateway}{share}"
 
@@ -83,7 +86,7 @@ class Setup:
         ]
 
     def whole(self, cases: Sequence[GatewayCase], seeds: str | int) -> Scenario:
-        """The scenario with a loop over `cases`."""
+        """The scenario with a loop over `cases`, without figures and without series over time."""
         table = self.scenario.to_dict()
         path = table["path"]
         if self.line is not None:

@@ -31,7 +31,7 @@ MOST_TIERS = 100
 
 
 class Tier(Value):
-    """A pair of rates that a provider sells."""
+    """A pair of rates, down and up, that a provider sells."""
 
     down: Rate
     up: Rate
@@ -84,7 +84,7 @@ class GatewayChoice(Value):
 
 
 class TierList(Value):
-    """The tiers of a provider."""
+    """The tiers that providers sell, as texts, with the source of the list."""
 
     tiers: tuple[str, ...]
     title: str = ""
@@ -111,8 +111,8 @@ def _built_in(name: str) -> merge.Layer:
 def tiers_of(asked: str) -> list[Tier]:
     """The tiers of a built-in list, of a file, or of a text such as "25/5,50/20 Mbit/s".
 
-    A text without a unit states tiers in Mbit/s. The result is sorted from slow to fast. Raises
-    `ScenarioError`.
+    A tier without a unit has the unit of the last tier, or Mbit/s if that has none. The result is
+    sorted from slow to fast. Raises `ScenarioError`.
     """
     if asked in tier_lists():
         return _sorted(tier_lists()[asked].tiers, lambda _: "--tiers")
@@ -143,10 +143,11 @@ class Offer:
 
 
 def offer(asked: str, today: Tier | None, line: Line | None) -> Offer:
-    """The tiers that `asked` names, and today's tier, on a line.
+    """The offer on a line: the tiers that `asked` names, and today's tier.
 
     Tiers of a list that are too fast for the line are left out. Raises `ScenarioError` if today's
-    tier or a tier that `asked` states as rates is too fast, or if no tier is left.
+    tier or a tier that `asked` states as rates is too fast, or if no tier is left. Without a line,
+    no tier is too fast.
     """
     named = tiers_of(asked)
     tiers = tuple(sorted({*named, *([] if today is None else [today])}, key=lambda one: one.order))

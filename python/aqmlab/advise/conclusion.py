@@ -21,7 +21,10 @@ from aqmlab.results.verdicts.verdict import Verdict
 
 
 class AppWords(msgspec.Struct, frozen=True):
-    """An application in plain words: its user (none for a thing) and its activity."""
+    """An application in plain words: its user and its activity.
+
+    `who` is empty for a thing, and if `title` already names the user.
+    """
 
     name: str
     who: str
@@ -80,7 +83,7 @@ class Conclusion:
 
 
 def concluded(setup: Setup, runs: Runs) -> Conclusion:
-    """The conclusion from some runs."""
+    """The conclusion that the core draws from `runs`."""
     report = msgspec.json.decode(_core.advice(_evidence(setup, runs)), type=AdviceReport)
     facts, headline, better = report.conclusion, report.headline, report.conclusion.better
     tiers: dict[str | None, Tier] = {str(tier): tier for tier in runs.tiers}

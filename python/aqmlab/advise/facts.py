@@ -86,12 +86,13 @@ class GatewayFacts(Struct, frozen=True):
     name: str
     title: str
     served: str | None
-    """The slowest tier at which no application is bad."""
+    """The slowest tier at which no application is bad; `None` if there is none."""
     well: str | None
-    """The slowest tier at which every application is good."""
+    """The slowest tier at which every application is good; `None` if there is none."""
     failed: str | None
-    """The next tier that is slower than `served`; it does not suffice."""
+    """The next slower tier than `served`, which does not suffice; `None` if there is none."""
     failing: tuple[str, ...]
+    """The applications that are bad at `failed`, or at the fastest tier if no tier suffices."""
     by_median: tuple[ByMedian, ...]
     seeds_served: int
     exceptions: tuple[str, ...]
@@ -101,7 +102,7 @@ class GatewayFacts(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True):
-    """The facts that the sentences state."""
+    """The facts that the sentences state, with tiers and applications by name."""
 
     seeds: int
     fastest: str

@@ -54,7 +54,7 @@ class Bisection:
 
 
 def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[Tier, CaseOutcome]]:
-    """The outcomes of each gateway at the tiers that were run, from slow to fast."""
+    """Runs the search; returns each gateway's outcomes at the tiers that ran, from slow to fast."""
     searches = {name: Bisection(len(tiers), len(tiers) <= MOST_WHOLE) for name in setup.gateways}
     found: dict[str, dict[Tier, CaseOutcome]] = {name: {} for name in setup.gateways}
     while wanted := {(name, index) for name, one in searches.items() for index in one.wanted()}:
@@ -68,7 +68,10 @@ def search(bench: Bench, setup: Setup, tiers: Sequence[Tier]) -> dict[str, dict[
 def run_places(
     bench: Bench, setup: Setup, places: Sequence[tuple[str, Tier]]
 ) -> Mapping[GatewayCase, CaseOutcome]:
-    """The outcome of each pair of a gateway and a tier, with the best share and all seeds."""
+    """Runs each pair of a gateway and a tier at the best share with all seeds.
+
+    Returns the outcome of each case.
+    """
     choices = {
         place: [GatewayCase(place[1], place[0], share) for share in setup.shares(place[0])]
         for place in places

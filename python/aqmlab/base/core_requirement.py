@@ -1,4 +1,4 @@
-"""A stated requirement for the Quality of Outcome as the core reads it, in base units.
+"""A stated requirement for the Quality of Outcome as the core reads it, in ms, % and Mbit/s.
 
 The manifest of a campaign holds stated requirements in the same form.
 """

@@ -22,7 +22,7 @@ A comparison with 100,000 names takes about a minute.
 
 
 class LabError(Exception):
-    """A problem with a hint and the exit status of the command line."""
+    """An error with an optional hint and the exit status of the command line."""
 
     status = 1
     problem: str

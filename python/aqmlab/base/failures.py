@@ -29,7 +29,7 @@ _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class RequestError(LabError):
-    """An invalid request."""
+    """A request of the user that is not valid, such as an unknown name."""
 
     status = 2
 
@@ -39,7 +39,7 @@ class DamagedError(RequestError):
 
 
 class DiskError(LabError):
-    """A file that cannot be written."""
+    """A file that cannot be written, or for which there is no folder."""
 
     status = 2
 

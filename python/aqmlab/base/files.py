@@ -1,4 +1,4 @@
-"""Files: reads regular files only, and writes files atomically."""
+"""Reads regular files only, writes files atomically, and locks files and folders."""
 
 from __future__ import annotations
 

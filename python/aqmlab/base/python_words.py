@@ -63,7 +63,7 @@ def member(keys: Sequence[str], name: str = "Scenario") -> str:
 
 @contextmanager
 def of_arguments(given: Iterable[str], known: Iterable[str]) -> Iterator[None]:
-    """Errors within the context name the arguments of a call.
+    """Rewrites errors within the context, so that they name the arguments of a call.
 
     `given` are the names of the changes as the caller wrote them, and `known` are the names of the
     other arguments.

@@ -23,7 +23,7 @@ def beside(path: Path) -> list[str]:
 
 
 def _nearest(path: Path) -> str | None:
-    """The file beside `path` with a similar name, if any. Suffixes do not make names similar."""
+    """The file beside `path` with a similar name, if any. Suffixes are not compared."""
     named = {Path(one).stem: one for one in beside(path)}
     meant = nearest(path.stem, named)
     return None if meant is None else named[meant]

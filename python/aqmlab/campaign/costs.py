@@ -15,9 +15,9 @@ from aqmlab.engines.trial_spec import TrialSpec
 
 
 def cost(trial: Trial, seconds: float | None = None) -> float:
-    """The approximate cost of `seconds` of a trial, or of the whole trial.
+    """The approximate cost of `seconds` simulated seconds of a trial, or of the whole trial.
 
-    The cost grows with the time and with the number of bits that the links can carry in this time.
+    The cost grows with this time and with the number of bits that the links can carry in it.
     """
     duration_s, bps = _facts(trial.spec)
     length_s = duration_s if seconds is None else seconds
@@ -31,6 +31,6 @@ def simulated_s(trial: Trial) -> float:
 
 @lru_cache(maxsize=100_000)
 def _facts(text: str) -> tuple[float, float]:
-    """A trial's duration in seconds, and the sum of its links' rates."""
+    """A trial's duration in seconds, and the sum of its links' rates in bit/s."""
     spec = TrialSpec.read(text)
     return spec.duration_s, float(sum(link.rate_bps for link in spec.links))

@@ -23,7 +23,7 @@ from aqmlab.base.files import open_regular
 from aqmlab.base.versions import build
 from aqmlab.campaign.task import Answer, Moved, Order, perform
 
-INSTALL = "pip install 'aqmlab[dask]'"
+INSTALL = "pip install distributed"
 
 _AHEAD = 3
 """The number of trials submitted per worker thread.
@@ -88,7 +88,7 @@ class Cluster(AbstractContextManager["Cluster"]):
     def submit(self, order: Order, moved: Moved) -> Future[Answer]:
         """Runs a trial on a worker of this build, with a lower priority than earlier submissions.
 
-        A worker reports no progress.
+        `moved` is ignored, because a worker reports no progress.
         """
         self._submitted += 1
         where = {"workers": sorted(self._trusted), "priority": -self._submitted}
@@ -128,7 +128,7 @@ class Cluster(AbstractContextManager["Cluster"]):
             raise RequestError(problem, "`aqmlab cluster` shows how to start workers") from None
 
     def _examine(self, workers: list[str]) -> None:
-        """Checks the build of new workers. Workers with this build now also receive trials."""
+        """Checks the build of new workers. From then on, workers with this build receive trials."""
         builds = self._client.run(build, workers=workers, on_error="return") if workers else {}
         for worker, found in builds.items():
             if isinstance(found, BaseException):
@@ -144,7 +144,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
 @contextmanager
 def opened(address: str | None) -> Iterator[Cluster | None]:
-    """The cluster at `address` within the context, or `None` without an address."""
+    """Yields the cluster at `address`, or `None` without an address; disconnects at the end."""
     if address is None:
         yield None
         return

@@ -34,7 +34,7 @@ class TrialExecutor(Protocol):
         """Whether trials run on machines without the files and programs of this machine."""
 
     def submit(self, order: Order, moved: Moved) -> Future[Answer]:
-        """Starts a trial. `moved` may receive its progress, from any thread."""
+        """Accepts a trial to run. `moved` may receive its progress, from any thread."""
 
     def check(self) -> None:
         """Tests whether the executor still works; raises `LabError` if not.
@@ -54,7 +54,7 @@ class StandardExecutor:
         self.room = max(1, AHEAD * _workers(executor))
 
     def submit(self, order: Order, moved: Moved) -> Future[Answer]:
-        """Starts a trial.
+        """Submits a trial.
 
         `moved` is ignored, because not every executor can pass it to its workers.
         """
@@ -65,7 +65,7 @@ class StandardExecutor:
 
 
 def _workers(executor: Executor) -> int:
-    """The number of workers; for an executor of any other class, the number of cores."""
+    """The number of workers of a thread or process pool; otherwise the number of cores."""
     if isinstance(executor, ThreadPoolExecutor):
         return executor._max_workers
     if isinstance(executor, ProcessPoolExecutor):

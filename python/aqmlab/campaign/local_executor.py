@@ -46,11 +46,11 @@ class Processes(AbstractContextManager["Processes"]):
         self.room = jobs * AHEAD
 
     def submit(self, order: Order, moved: Moved) -> Future[Answer]:
-        """Runs a trial in a process. `moved` receives its progress."""
+        """Runs a trial in the next free process. `moved` receives its progress."""
         return self._threads.submit(self._pool.run, order, moved)
 
     def check(self) -> None:
-        """Replaces stopped workers: see `Worker.replace_stopped`."""
+        """Kills stopped workers, so that they are replaced: see `Worker.replace_stopped`."""
         self._pool.replace_stopped()
 
     def __exit__(
@@ -80,7 +80,10 @@ class Worker:
         self._was_stopped = False
 
     def run(self, order: Order, moved: Moved = lambda _: None) -> Answer:
-        """Runs a trial in the process. `moved` receives its progress."""
+        """Runs a trial in the process, which it starts if necessary. `moved` receives the progress.
+
+        If the process dies, the answer reports its death.
+        """
         process = self._running()
         if process is None:
             return STOPPED
@@ -102,10 +105,11 @@ class Worker:
         return self._died(process)
 
     def replace_stopped(self) -> None:
-        """Kills and replaces the process if it is stopped at two successive calls.
+        """Kills the process if it is stopped at two successive calls.
 
-        A stopped process (SIGSTOP) does not end and does not answer, so the campaign would wait for
-        ever.
+        The next trial starts another process.
+        A stopped process (SIGSTOP) does not end and does not answer, so the campaign would wait
+        forever.
         """
         with self._lock:
             before, self._was_stopped = self._was_stopped, False
@@ -115,7 +119,7 @@ class Worker:
                     _kill(self._process)
 
     def kill(self) -> None:
-        """Kills the process and its children immediately, and starts no new process."""
+        """Kills the process and its children immediately, and prevents the start of another."""
         with self._lock:
             self._stopped = True
             if self._process is not None:
@@ -183,7 +187,7 @@ class Pool:
         return worker.run(order, moved)
 
     def replace_stopped(self) -> None:
-        """Replaces stopped workers."""
+        """Calls `Worker.replace_stopped` for all workers."""
         with self._lock:
             workers = list(self._all)
         for worker in workers:
@@ -204,7 +208,10 @@ class Pool:
 
 
 def _affordable(jobs: int) -> int:
-    """The number of workers, at most `jobs`, that the limit of open files permits."""
+    """The number of workers, at most `jobs`, that the limit on open files permits.
+
+    Raises the soft limit of this process if necessary and possible.
+    """
     jobs = min(jobs, _MOST_WORKERS)
     try:
         import resource

@@ -1,4 +1,4 @@
-"""Estimates the remaining time of a running campaign, each engine by its own pace.
+"""Estimates the remaining time of a running campaign from the pace of each engine.
 
 Each engine has its own unit of cost: the kernel takes minutes for a cost that the simulator runs in
 milliseconds. The pace is the run time for one unit of cost. It comes from the trials of this run.
@@ -60,7 +60,7 @@ class Pace:
         self._started_s = 0.0
 
     def begin(self, missing: Sequence[Trial]) -> None:
-        """Starts the run of `missing` trials."""
+        """Resets the estimate for a run of the trials `missing`."""
         self._engines, self._running = {}, {}
         for trial in missing:
             self._engines.setdefault(trial.engine, _EngineWork()).total += cost(trial)
@@ -68,7 +68,7 @@ class Pace:
         self._started_s = self._clock()
 
     def moved(self, trial: Trial, seconds: float) -> None:
-        """Notes that a trial has reached `seconds` of its duration."""
+        """Notes that a trial has reached `seconds` of its simulated duration."""
         now = cost(trial, seconds), self._clock()
         before = self._running.get(trial.index)
         # A trial whose worker died begins again.
@@ -88,7 +88,7 @@ class Pace:
 
     @property
     def unmeasured(self) -> tuple[str, ...]:
-        """The engines with remaining trials whose pace is not yet known."""
+        """The engines that have remaining trials and an unknown pace."""
         return tuple(
             name
             for name, work in self._engines.items()
@@ -128,7 +128,7 @@ class Pace:
         return None if at_once is None else max(0.0, busy_s) / at_once
 
     def running(self) -> list[Trial]:
-        """The trials that have reported their progress and have not ended, in order."""
+        """The trials that have reported progress and have not ended, in the campaign's order."""
         return [self._running[index].trial for index in sorted(self._running)]
 
     def _at_once(self) -> float | None:
@@ -146,9 +146,9 @@ class Pace:
         return sum(one.last[0] for one in own)
 
     def _pace(self, engine: str) -> float | None:
-        """The seconds per unit of an engine's cost.
+        """The seconds per unit of an engine's cost, from this run or otherwise from earlier runs.
 
-        They come from this run, or otherwise from earlier runs. Without either, they are `None`.
+        The value is `None` if neither has measured the engine.
         """
         work = self._engines[engine]
         cost_run, busy_s = work.timed, work.busy_s

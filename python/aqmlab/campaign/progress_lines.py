@@ -34,7 +34,7 @@ class ProgressLines(Silence):
         _print(f"warning: {problem}")
 
     def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
-        """Prints a line at the end of another tenth of the work, and for each failed trial."""
+        """Prints a line after each tenth of the work and at the end, and for each failed trial."""
         self._done += 1
         self._pace.done(trial, busy_s)
         if problem is not None:
@@ -48,9 +48,10 @@ class ProgressLines(Silence):
 
 
 def receiver(progress: Progress | bool | None) -> Progress | None:
-    """The receiver of progress for an argument: `ProgressLines` for `True`, none for `False`.
+    """The receiver for the argument `progress` of a function.
 
-    Raises `RequestError` for a value that is neither a switch nor a receiver.
+    `True` stands for `ProgressLines`. `False` and `None` stand for no receiver. Any other value is
+    itself the receiver. Raises `RequestError` for a value that cannot receive progress.
     """
     if progress is True:
         return ProgressLines()

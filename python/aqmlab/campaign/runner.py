@@ -53,7 +53,7 @@ class Campaign:
 
     trials: Sequence[Trial]
     about: CampaignFacts
-    """The other facts for the manifest: scenario, versions, request."""
+    """The facts for the manifest that are known before a run: scenario, versions, request."""
     engine: str = "sim"
     """The engines that run the trials, separated by commas."""
     runner: str | None = None
@@ -96,7 +96,8 @@ def run(
     Trials run in `jobs` local processes, by default one for each core, or on `executor`. With
     `only`, the function runs only the missing trials with these names. The folder is complete when
     no trial is missing. Raises `RequestError` if the folder holds another campaign or a damaged
-    file, and `DiskError` if a file cannot be written. Finished trials are kept.
+    file, or if another process runs the campaign. Raises `DiskError` if a file cannot be written,
+    and `LabError` if the executor fails. Finished trials are kept.
     """
     folder = Folder(path)
     refuse_other(campaign, folder)
@@ -149,7 +150,7 @@ def follow(campaign: Campaign, path: Path) -> None:
 
 
 def _is_behind(campaign: Campaign, folder: Folder) -> bool:
-    """Returns whether a manifest with results differs from `campaign` in the scenario."""
+    """Returns whether the manifest has results and another scenario than `campaign`."""
     before = folder.manifest()
     return before.files is not None and before.is_behind(_manifest(campaign))
 
@@ -157,7 +158,8 @@ def _is_behind(campaign: Campaign, folder: Folder) -> bool:
 def missing(campaign: Campaign, path: Path) -> list[Trial]:
     """The trials of `campaign` without a result in the folder `path`.
 
-    Raises `RequestError` if the folder holds another campaign.
+    Raises `RequestError` if the folder holds another campaign, or a damaged file of a complete
+    campaign.
     """
     folder = Folder(path)
     refuse_other(campaign, folder)
@@ -168,15 +170,16 @@ def missing(campaign: Campaign, path: Path) -> list[Trial]:
 
 
 def _is_complete(campaign: Campaign, folder: Folder) -> bool:
-    """Returns whether all results exist; raises `RequestError` for a damaged file."""
+    """Returns whether the folder holds all results; raises `RequestError` for a damaged file."""
     if not folder.exists() or not (manifest := folder.manifest()).complete:
         return False
     return not lost_trials(folder, manifest, campaign.trials)
 
 
 def _reopened(campaign: Campaign, folder: Folder) -> Dataset:
-    """Opens the data set of a folder, and marks its manifest as incomplete.
+    """Opens the data set of a folder, and replaces a manifest with results by one without results.
 
+    If a complete campaign has lost tables, the records of its other chunks are written first.
     Raises `RequestError` for a damaged file.
     """
     before = folder.manifest() if folder.exists() else None
@@ -212,7 +215,7 @@ def cores() -> int:
 
 
 def _refuse_far(campaign: Campaign, place: TrialExecutor | None) -> None:
-    """Raises `RequestError` if a cluster would run an engine that this machine alone can run."""
+    """Raises `RequestError` if a cluster would run an engine that only this machine can run."""
     for engine, options in campaign.options.items():
         if options and place is not None and place.is_remote:
             raise RequestError(
@@ -222,7 +225,7 @@ def _refuse_far(campaign: Campaign, place: TrialExecutor | None) -> None:
 
 
 def _note_speed(campaign: Campaign, found: RecordedResults, report: RunReport) -> None:
-    """Stores the run times of trials by engine.
+    """Stores the run times of trials by engine, for later predictions.
 
     The stored size of tables covers all engines together.
     """
@@ -258,5 +261,5 @@ def _complete(
 
 
 def _manifest(campaign: Campaign) -> Manifest:
-    """The manifest of a campaign without results."""
+    """The manifest of `campaign` before it has results."""
     return before_results(campaign.about, campaign.engine, campaign.key)

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None) -> None:
-    """Raises `RequestError` if `folder` is a file or holds results other than of `campaign`.
+    """Raises `RequestError` if `folder` cannot belong to `campaign`.
 
-    The hint suggests removing the path `remove`, or the folder if `remove` is absent.
+    It is then a file, the folder of another campaign, or a folder with results and no manifest. The
+    hint suggests removing the path `remove`, or the folder if `remove` is absent.
     """
     hint = f"give another folder with `--out DIR`, or remove {remove or 'this one'}"
     try:
@@ -45,9 +46,10 @@ def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None)
 
 
 def _told(campaign: Campaign, manifest: Manifest) -> str:
-    """Describes the campaign in a folder.
+    """Describes the campaign in a folder for an error.
 
-    Adds its difference from `campaign` if the titles do not show the difference.
+    The text adds that `campaign` has another engine or version. Otherwise, if name and command are
+    equal, it adds that the scenario has changed.
     """
     about = campaign.about
     made_by = registry.made_by(manifest.engine, manifest.versions)

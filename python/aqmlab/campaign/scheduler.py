@@ -26,10 +26,13 @@ class Progress(Protocol):
         """Reports that the campaign starts to run its `missing` trials."""
 
     def damaged(self, problem: str) -> None:
-        """Reports a damaged file, whose trials run again. The function is called before `begin`."""
+        """Reports a damaged file, whose trials run again. This method is called before `begin`."""
 
     def moved(self, trial: Trial, seconds: float) -> None:
-        """Reports, from any thread, that a trial has reached `seconds`. Few engines do so."""
+        """Reports, from any thread, that a trial has reached `seconds` of its simulated duration.
+
+        Only some engines report progress.
+        """
 
     def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
         """Reports the end of a trial: its problem if it failed, and otherwise its run time."""
@@ -62,12 +65,12 @@ class RunReport:
     """The outcome of a run of a campaign."""
 
     run: int = 0
-    """The number of trials in this run, without trials that finished in earlier runs."""
+    """The number of trials that ended in this run, with and without a result."""
     seconds: float = 0.0
     busy_s: dict[int, float] = field(default_factory=dict)
-    """The run time of each trial that now has a result, by its index."""
+    """The run time of each trial of this run that has a result, by the trial's index."""
     failed: dict[str, str] = field(default_factory=dict)
-    """The problem of each trial that has no result."""
+    """The problem of each trial of this run that failed, by the trial's name."""
 
 
 Keep = Callable[[Trial, bytes], None]
@@ -81,7 +84,11 @@ def run_all(
     keep: Keep,
     progress: Progress,
 ) -> RunReport:
-    """Runs all `trials`; raises `LabError` if the executor fails."""
+    """Runs all `trials`. Passes each result to `keep`, and reports the end of trials to `progress`.
+
+    Raises `LabError` if the executor fails. Raises `RequestError` if a trial cannot run as
+    requested, or if a worker has another build.
+    """
     running = _Running(order, executor, progress)
     waiting = deque(trials)
     report = RunReport()
@@ -122,7 +129,10 @@ class _Running:
                 raise LabError(f"the executor refuses a trial: {describe(error)}") from error
 
     def ended(self) -> list[tuple[Trial, Answer]]:
-        """Waits at most `_LOOK_S` for a trial to end. Returns the trials that have ended."""
+        """Waits at most `_LOOK_S` for a trial to end. Removes and returns the ended trials.
+
+        Calls the executor's `check` if no trial has ended, or if the executor has cancelled one.
+        """
         ended, _ = wait(self.futures, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
         gone = any(future.cancelled() for future in ended)
         if gone or not ended:

@@ -18,11 +18,14 @@ from aqmlab.engines import registry
 
 _FILE = "speed.json"
 _MOST_SCENARIOS = 200
-"""The maximum number of scenarios in the cache for each engine; the most recent scenarios stay."""
+"""The maximum number of scenarios in the cache for each `Lot.key`; the most recent ones stay."""
 
 
 class _Measured(Struct, frozen=True):
-    """Sums over the trials of a scenario that have run on an engine."""
+    """Sums over the trials of a scenario that have run on an engine.
+
+    `stored_s` and `stored_bytes` cover only the trials in the tables of the last run.
+    """
 
     trials: int = 0
     cost: float = 0.0
@@ -33,7 +36,7 @@ class _Measured(Struct, frozen=True):
 
 
 _Known = dict[str, dict[str, _Measured]]
-"""The measurements of each scenario, by engine."""
+"""The measurements of each scenario, by `Lot.key` and by the scenario's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +48,12 @@ class Expected:
     stored_bytes: float
     """The size of the tables in bytes."""
     trials: int
-    """The number of measured trials behind the prediction."""
+    """The number of measured trials behind the prediction; of several lots, the largest number."""
     alike: bool
     """Whether the measured trials are of the same scenario as the predicted trials."""
 
     def seconds(self, processes: int, trials: int) -> float:
-        """The run time of `trials` trials in `processes` processes."""
+        """The predicted time until `processes` processes have run all of the `trials` trials."""
         return self.busy_s / max(1, min(processes, trials))
 
 
@@ -70,7 +73,10 @@ class Lot:
 
 
 def expected(lots: Iterable[Lot]) -> Expected | None:
-    """Predicts the resources of trials; `None` if one of their engines has never run here."""
+    """Predicts the resources of trials.
+
+    Returns `None` without trials, or if one of their engines has never run here in this version.
+    """
     known = measurements.read(_FILE, _Known)
     found = [_expected(lot, known.get(lot.key, {})) for lot in lots if lot.trials]
     if not found or None in found:
@@ -97,7 +103,11 @@ def paces(lots: Iterable[Lot]) -> dict[str, float]:
 
 
 def note(lot: Lot, busy_s: float, stored: Sequence[Trial], stored_bytes: int) -> None:
-    """Stores the run time of the trials of `lot` and the size of the tables of `stored`."""
+    """Stores the run time of the trials of `lot`, and the size of the tables of the campaign.
+
+    `busy_s` is added to the run times of earlier runs. `stored_bytes`, the size of the tables with
+    the trials `stored`, replaces the earlier size.
+    """
     if not lot.trials:
         return
     known = measurements.read(_FILE, _Known)

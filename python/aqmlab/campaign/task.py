@@ -1,4 +1,4 @@
-"""The order to run a trial, on this machine or another, and its answer.
+"""An order to run a trial, on this machine or another, and the answer to the order.
 
 An executor runs only `perform`. The answer contains the result as bytes, because a worker may not
 share a disk with the campaign.
@@ -20,7 +20,7 @@ Moved = Callable[[float], None]
 """A function that receives the number of simulated seconds of a trial that have passed."""
 
 MOST_BYTES = 1 << 30
-"""The largest result that is kept. The result of a trial of the papers has half a megabyte."""
+"""The largest result that is kept. In the studies of papers, a result has half a megabyte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Order:
     reports_progress: bool = False
     """Whether the runner reports progress."""
     build: str | None = None
-    """The required build; any build if absent."""
+    """The required build of the simulator; any build if absent."""
 
     @property
     def origin(self) -> trial_file.TrialIdentity:
@@ -52,11 +52,11 @@ class Answer:
     """The answer to an order: the trial's result, or a problem and its cause."""
 
     data: bytes = b""
-    """The trial file, made by `trial_file.encode`."""
+    """The trial file, made by `trial_file.encode`; empty if the trial has no result."""
     seconds: float = 0.0
     failed: str | None = None
     """The cause of the problem: the `trial`, a worker that `died`, the `request`, the worker's
-    `build`, or a `stopped` campaign."""
+    `build`, or a `stopped` campaign. It is `None` if the trial has a result."""
     problem: str = ""
     hint: str | None = None
 
@@ -66,7 +66,7 @@ STOPPED = Answer(failed="stopped", problem="the campaign was stopped")
 
 
 def perform(order: Order, moved: Moved | None = None) -> Answer:
-    """Runs a trial in this process. Errors are returned in the answer."""
+    """Runs a trial in this process. All errors are returned in the answer, even a panic."""
     if order.build not in (None, build()):
         problem = f"a worker has another build of the simulator: {build()}, not {order.build}"
         return Answer(failed="build", problem=problem)

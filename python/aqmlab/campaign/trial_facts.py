@@ -29,7 +29,7 @@ def stored_spec(text: str, trial: str) -> TrialSpec:
 
 
 def links_of(spec: TrialSpec) -> dict[Direction, LinkFacts]:
-    """The rate and the discipline of the slowest link that an application uses, by direction.
+    """The rate and the discipline of the slowest link that any application uses, by direction.
 
     Links of a modem are excluded, because users compare settings of the gateway.
     """
@@ -45,7 +45,7 @@ def links_of(spec: TrialSpec) -> dict[Direction, LinkFacts]:
 
 
 def kinds_of(apps: Iterable[AppSpec]) -> dict[str, str]:
-    """The kind of each application of a resolved trial."""
+    """The kind of each application of a resolved trial, by the application's name."""
     return {app.name: app.app.kind for app in apps}
 
 
@@ -55,7 +55,7 @@ def kinds_in(manifest: Manifest, trial: TrialEntry) -> dict[str, str]:
 
 
 def trials_with(manifest: Manifest, kind: str) -> dict[str, list[str]]:
-    """The trials in which each application is of a given `kind`, by application."""
+    """For each application, the names of the trials in which the application is of `kind`."""
     found: dict[str, list[str]] = {}
     for trial in manifest.trials:
         for app, own in kinds_in(manifest, trial).items():
@@ -71,12 +71,12 @@ class _Copies:
     stem: str
     names: list[str]
     by_trial: dict[int, bytes]
-    """The digest of the application in each trial that has it."""
+    """The digest of the application in each trial that has it, by the trial's number."""
 
     def are_like(self, other: _Copies) -> bool:
-        """Returns whether the two applications are equal in each trial that has both.
+        """Returns whether `other` has the same stem and is equal in each trial that has both.
 
-        If no trial has both applications, at least one digest must be common to both.
+        If no trial has both, at least one digest must be common to both.
         """
         if self.stem != other.stem:
             return False
@@ -86,7 +86,7 @@ class _Copies:
 
 
 def group_apps(specs: Iterable[TrialSpec]) -> dict[str, str]:
-    """The name of each application in figures.
+    """The name of each application in figures, by the application's own name.
 
     Copies share a name if they differ only in their number and their start. `web-1` to `web-4` are
     `web`, or `web-1 to 4` if another application is called `web-5`. Applications with another path,
@@ -119,9 +119,10 @@ def group_apps(specs: Iterable[TrialSpec]) -> dict[str, str]:
 
 
 def _text_without_start(app: AppSpec, spec: TrialSpec) -> bytes:
-    """Everything about an application except its name and its start.
+    """Everything about an application except its name and its start, as JSON.
 
-    Each station of a Wi-Fi has its own links, so links are compared by their properties.
+    Each station of a Wi-Fi has its own links. The text therefore holds the properties of the links
+    and not their names.
     """
     span_ns = None if app.stop_ns is None else app.stop_ns - app.start_ns
     links = [

@@ -41,7 +41,10 @@ def main() -> None:
 
 
 def _listen() -> queue.SimpleQueue[str | None]:
-    """A queue of input lines. This process ends immediately when the caller closes the pipe."""
+    """Starts a thread that reads standard input, and returns the queue of the lines.
+
+    The thread ends this process immediately when the caller closes the pipe.
+    """
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
     def read(source: TextIO) -> None:

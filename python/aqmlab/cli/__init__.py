@@ -1,8 +1,8 @@
 """The command line: a table of commands, their parameters, and a file for each command.
 
 Data goes to standard output and messages to standard error. The exit status is 0 on success, 1 if
-an operation or a trial failed, 2 for a wrong request and 130 after Ctrl-C. The module of a command
-is loaded when the command runs.
+an operation, a trial or a comparison failed, 2 for a wrong request and 130 after Ctrl-C. The module
+of a command is loaded when the command runs.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def _print_version(wanted: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Say the version."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
     pass
 
 
 app = lazy(_declared, COMMANDS)
-"""The command line as a group of commands."""
+"""The group of all commands in `COMMANDS`."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -61,7 +61,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 
 def status_of(arguments: list[str] | None = None) -> int:
-    """Runs the command line, prints any error and returns the exit status."""
+    """Runs the command line, prints any error and returns the exit status.
+
+    If the environment variable `AQMLAB_TRACEBACK` is 1, errors are raised instead.
+    """
     console.make_ready()
     if "_AQMLAB_COMPLETE" in os.environ:
         # The module imports private names of Typer. It is loaded only if a shell asks for

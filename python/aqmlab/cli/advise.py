@@ -21,7 +21,7 @@ _HEADS = {
 
 
 class _Steps(Silence):
-    """Reports the number of trials of each step of the search, and its progress in quarters."""
+    """Reports the number of trials of each step of the search, and each quarter of them."""
 
     def __init__(self) -> None:
         self._done = self._count = 0
@@ -37,7 +37,7 @@ class _Steps(Silence):
         console.talk(f"warning: {problem}")
 
     def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
-        """Reports the end of another quarter of the trials."""
+        """Counts a trial, and reports when a quarter, half or three quarters of them are done."""
         self._done += 1
         quarters = 4 * self._done // self._count
         if quarters < 4 and quarters > 4 * (self._done - 1) // self._count:
@@ -45,7 +45,7 @@ class _Steps(Silence):
 
 
 def command(given: AdviseParameters) -> int:
-    """Runs `aqmlab advise`."""
+    """Runs `aqmlab advise`; returns the exit status."""
     question = AdviceQuestion(given.household, given.tiers, given.gateways, given.line, given.seeds)
     try:
         advice = advise(question, out=given.out, jobs=given.jobs, progress=_Steps())
@@ -97,9 +97,10 @@ def _show(advice: Advice) -> None:
 
 
 def _cell(outcome: CaseOutcome | None) -> str:
-    """The number of bad applications, or if none is bad, of applications that are not good.
+    """The table's cell for a case.
 
-    If the gateway shapes, its share of the line's rate follows. `None` is a case that was not run.
+    It has the number of bad applications or, if none is bad, the number that are not good. If the
+    gateway shapes, its share of the line's rate follows. `None` is a case that was not run.
     """
     if outcome is None:
         return "not run"

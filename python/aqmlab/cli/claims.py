@@ -1,4 +1,4 @@
-"""`aqmlab claims`: judges the claims of papers by results of new trials."""
+"""`aqmlab claims`: judges the claims of papers by the results of trials."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def command(given: ClaimsParameters) -> int:
-    """Runs `aqmlab claims`."""
+    """Runs `aqmlab claims`; returns the exit status."""
     name = one_engine(given.engine, given.qdisc_source, given.discipline)
     place = Workers(given.jobs, given.cluster)
     verdicts: list[ClaimResult] = []
@@ -53,7 +53,10 @@ def command(given: ClaimsParameters) -> int:
 
 
 def _studies(name: str | None, ids: list[str] | None) -> list[Study]:
-    """The study `name`; without a name, the studies with the claims `ids`; without both, all."""
+    """The study `name`, or without a name, every study that has one of the claims `ids`.
+
+    Without both, it is every study. Raises `RequestError` for a claim that no study has.
+    """
     if name is not None:
         return [studies.load(name)]
     every = [studies.load(one) for one in studies.names()]
@@ -105,7 +108,7 @@ _PLURALS = {"holds": "hold", "fails": "fail", "cannot be judged": "cannot be jud
 
 
 def tally(verdicts: Sequence[ClaimResult]) -> str:
-    """The number of claims, and the number of each verdict."""
+    """The numbers of claims and of each verdict as text, and the share of claims that hold."""
     words = Counter(one.word for one in verdicts)
     told = [
         f"{words[word]} {word if words[word] == 1 else _PLURALS[word]}"
@@ -118,7 +121,11 @@ def tally(verdicts: Sequence[ClaimResult]) -> str:
 
 
 def measured(verdict: ClaimResult) -> str:
-    """The deciding check of a claim in words, with the claim's rule, remarks and choices."""
+    """The reasons for a verdict as text.
+
+    They are the deciding check, the number of checks that hold, the paper's words on that number,
+    the claim's rule, a remark and the choices, as far as they exist.
+    """
     lines = []
     if verdict.finding is not None:
         checks = verdict.finding.checks

@@ -82,7 +82,7 @@ kubectl delete daskcluster aqmlab
 
 
 def command(given: ClusterParameters) -> int:
-    """Runs `aqmlab cluster`."""
+    """Runs `aqmlab cluster`; returns the exit status."""
     if given.where is not None and given.where not in _PLACES:
         raise RequestError(f"unknown place `{given.where}`", suggestion(given.where, _PLACES))
     chosen = _PLACES if given.where is None else {given.where: _PLACES[given.where]}

@@ -12,10 +12,10 @@ class CommandEntry(NamedTuple):
     summary: str
     """The first sentence of the command's help, which the list of commands also shows."""
     module: str
-    """The name of two modules: the module in `cli` runs the command, and the module in
-    `cli.parameters` has its parameters."""
+    """The name of the module in `cli` that runs the command. The module of this name in
+    `cli.parameters` declares the command's parameters, if it has any."""
     parameters: str | None = None
-    """The class of the command's parameters, if it has any."""
+    """The name of the class of the command's parameters, if it has any."""
     function: str = "command"
     """The name of the function that runs the command."""
     commands: Mapping[str, CommandEntry] = {}

@@ -1,8 +1,8 @@
 """Completion of commands, options and names by a shell.
 
 bash splits a word at `=` and `:`, and replaces only the part after the last of these characters.
-Names of trials and options with values contain `=`. Typer's script passes the parts as words, so
-the script in this module passes the whole line instead.
+Names of trials contain `=`, and so do options with values. Typer's script passes the parts as
+words, so the script in this module passes the whole line instead.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _NAMES = {
 
 
 def command(given: DemandParameters) -> int:
-    """Runs `aqmlab demand`."""
+    """Runs `aqmlab demand`; returns the exit status."""
     household = loading.load(given.household)
     demand = demand_of(household)
     if given.as_json:
@@ -34,7 +34,7 @@ def command(given: DemandParameters) -> int:
 
 
 def as_json(household: Household, demand: HouseholdDemand) -> dict[str, Any]:
-    """The sums of the household's demand and the parts of each, in Mbit/s."""
+    """The household's demand as a JSON object: the sums and the parts, in Mbit/s."""
     sums = {way: {one: demand.data_mbit(way, one) for one in CATEGORIES} for way in WAYS}
     parts = [
         {
@@ -85,7 +85,9 @@ def _show(demand: HouseholdDemand) -> None:
 
 
 def _number(mbit: float) -> str:
-    """Formats a rate with two decimals, or more if it is small. Zero gives an empty text.
+    """Formats a rate with two decimals, or with one significant digit below 0.01.
+
+    Zero gives an empty text.
 
     >>> _number(16.8925), _number(0.4065), _number(0.00012), _number(0)
     ('16.89', '0.41', '0.0001', '')

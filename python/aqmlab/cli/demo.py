@@ -12,7 +12,7 @@ DEMONSTRATIONS = ("kua2017-demo", "cumaranayagam2016")
 
 
 def command(given: DemoParameters) -> int:
-    """Runs `aqmlab demo`."""
+    """Runs `aqmlab demo`; returns the exit status."""
     reports = []
     for name in (*DEMONSTRATIONS, *(given.configs or ())):
         campaign, _ = run.prepare(Request(name))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def command(given: ExportParameters) -> int:
-    """Runs `aqmlab export`."""
+    """Runs `aqmlab export`; returns the exit status."""
     choices = ((_flent, given.flent), (_teacup, given.teacup), (_csv, given.csv))
     formats = [one for one, wanted in choices if wanted]
     if not formats:
@@ -72,7 +72,7 @@ def _each(
 ) -> Iterator[TrialRows]:
     """Yields the trials that can be exported, and shows the progress.
 
-    Raises `RequestError` if no trial can be exported.
+    At the end, warns if some trials cannot be exported yet. Raises `RequestError` if none can.
     """
     wanted, done = len(trials.wanted_trials(results, ids)), 0
     for one in counted(trials.read(results, tables, ids), wanted):

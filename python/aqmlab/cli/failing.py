@@ -15,11 +15,14 @@ STOPPED = 130
 """The exit status after Ctrl-C."""
 
 _OF_A_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
-"""System errors that mean a wrong name of a file or folder."""
+"""The values of `errno` that mean a wrong name of a file or folder."""
 
 
 def explain(error: BaseException) -> int:
-    """Prints `error` on standard error, without a traceback; returns the exit status."""
+    """Prints `error` on standard error, without a traceback; returns the exit status.
+
+    A `BrokenPipeError` is not printed, because the reader of the output has gone.
+    """
     if isinstance(error, BrokenPipeError):
         return _quietly()
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
@@ -49,7 +52,7 @@ def _explain_ours(error: Any) -> int:
 
 
 def say(problem: str, hint: str | None = None, status: int = 2) -> int:
-    """Prints an error message; returns the exit status."""
+    """Prints an error message on standard error; returns `status`."""
     text = f"error: {problem}\n" + (f"\nhint: {hint}\n" if hint else "")
     with contextlib.suppress(OSError):
         sys.stderr.write(printable(text, also="\n"))
@@ -60,7 +63,7 @@ def say(problem: str, hint: str | None = None, status: int = 2) -> int:
 def _quietly() -> int:
     """Redirects standard output to the null device after its reader has closed it.
 
-    Python's final flush would otherwise fail.
+    Python's final flush would otherwise fail. Returns the exit status.
     """
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

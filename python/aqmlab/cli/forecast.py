@@ -35,9 +35,9 @@ def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[s
 
 
 def of_plan(plan: Plan, unbuilt: Sequence[str]) -> Iterator[str]:
-    """Yields lines on the trials of `plan` before the engines in `unbuilt` are built.
+    """Yields lines on the trials of `plan`, if the engines `unbuilt` are not built yet.
 
-    The number of trials with results is not known then, because results belong to one build of an
+    The number of trials with results is then not known, because results belong to one build of an
     engine.
     """
     seconds = sum(one.spec.duration_s for one in plan.trials)
@@ -47,7 +47,7 @@ def of_plan(plan: Plan, unbuilt: Sequence[str]) -> Iterator[str]:
 
 
 def unasked(unbuilt: Sequence[str]) -> str:
-    """A line on the facts that are unknown until engines are built, with the build command."""
+    """A line on the facts that are unknown until `unbuilt` are built, with the build command."""
     return (
         f"engine: {', '.join(unbuilt)}: not built yet (`aqmlab kernel build` builds it), so"
         " recorded and refused trials are not known"
@@ -57,8 +57,8 @@ def unasked(unbuilt: Sequence[str]) -> str:
 def forecast(found: Expected | None, trials: int, processes: int | None) -> Iterator[str]:
     """Yields lines on the expected run time and on the size of the results.
 
-    `trials` is the number of trials to run. `found` holds earlier trials, which the lines name as
-    the basis of the estimate.
+    `trials` is the number of trials to run. `found` is the prediction from earlier trials, whose
+    number the lines state. If it is `None`, the only line says that the time is not known.
     """
     if found is None:
         yield "time: not known, because this build has run no trial on this machine"
@@ -75,7 +75,7 @@ def forecast(found: Expected | None, trials: int, processes: int | None) -> Iter
 
 
 def drawing(kind: Kind, wanted: Iterable[Wanted]) -> str:
-    """A line on the expected time in which one process draws the figures after the last trial."""
+    """A line on the time that one process is expected to need for drawing, after the last trial."""
     found = expected_drawing(kind, wanted)
     if found is None:
         return "drawing: not known, because nothing was drawn on this machine"

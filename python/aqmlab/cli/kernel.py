@@ -8,7 +8,10 @@ from aqmlab.engines.kernel import installed
 
 
 def status() -> int:
-    """Prints the requirements of `--engine kernel`, and which of them are present."""
+    """Prints the requirements of `--engine kernel`, and which of them are present.
+
+    Returns 1 if a requirement is missing.
+    """
     items = installed.status()
     for item in items:
         print(f"{item.name:<10} {item.found or 'missing: ' + item.problem}")
@@ -19,7 +22,7 @@ def status() -> int:
 
 
 def build() -> int:
-    """Builds the image that the virtual machine boots."""
+    """Builds the image that the virtual machine boots; prints its files and versions."""
     prepared = registry.engine("kernel").prepare([], console.talk)
     for name in ("kernel", "initramfs"):
         print(f"{name:<10} {prepared.options[name]}")

@@ -42,7 +42,7 @@ class LazyCommands(Mapping[str, "Command"]):
         return self._made[name]
 
     def __iter__(self) -> Iterator[str]:
-        """The names of the commands, in the order of the help."""
+        """Yields the names of the commands, in the order of the help."""
         return iter(self.entries)
 
     def __len__(self) -> int:
@@ -56,7 +56,7 @@ class LazyGroup(TyperGroup):
     commands: LazyCommands  # type: ignore[assignment]
 
     def list_commands(self, ctx: Context) -> list[str]:
-        """The names of the commands."""
+        """The names of the commands, in the order of the help."""
         return list(self.commands)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
@@ -79,7 +79,10 @@ def lazy(application: typer.Typer, entries: Mapping[str, CommandEntry]) -> LazyG
 
 
 def _made(name: str, entry: CommandEntry) -> Command:
-    """The command called `name`, with the parameters that the class of its parameters declares."""
+    """The command or group called `name`.
+
+    The class of the command's parameters declares its options.
+    """
     if entry.commands:
         return _made_group(name, entry)
     application = typer.Typer(**SETTINGS)

@@ -1,4 +1,4 @@
-"""The presets of gateways' disciplines, as `aqmlab list` shows them."""
+"""The presets of `cake` for gateways, as `aqmlab list` shows them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def entries(topic: str, name: str | None) -> list[Listed]:
 
 
 def _cake(params: Table) -> str:
-    """The discipline with its parameters, as a scenario writes it."""
+    """The discipline `cake` with `params`, as a scenario writes it."""
     words = [f"{name}={str(value).lower()}" for name, value in params.items()]
     return " ".join(["cake", *words])

@@ -39,8 +39,8 @@ class ListedNeeds(TypedDict):
 
 
 class Listed(TypedDict):
-    """A listed name, in the form of `--json`. A kind also has the other members of its entry in the
-    catalogue."""
+    """An entry of a topic, as `--json` prints it. A kind also has those members of its entry in the
+    catalogue that are not declared here."""
 
     name: str
     title: NotRequired[str]

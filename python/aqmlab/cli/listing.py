@@ -11,11 +11,11 @@ from aqmlab.cli.listed import Listed, ListedNeeds, refuse_unknown
 from aqmlab.cli.parameters.listing import TOPICS, ListingParameters
 
 _WIDTH = 120
-"""The largest width of a line of the overview."""
+"""The maximum length of a line of the overview, in characters."""
 
 
 def command(given: ListingParameters) -> int:
-    """Runs `aqmlab list`."""
+    """Runs `aqmlab list`; returns the exit status."""
     if given.topic is not None:
         refuse_unknown("topic", given.topic, TOPICS)
     found = {one: _entries(one, given.name) for one in ([given.topic] if given.topic else TOPICS)}
@@ -37,7 +37,7 @@ def _entries(topic: str, name: str | None) -> list[Listed]:
 
 
 def _overview(found: Mapping[str, Sequence[Listed]]) -> Iterator[str]:
-    """Yields a line for each entry of each topic, and the commands that show more."""
+    """Yields lines: each topic, each of its entries, and the commands that show more."""
     for topic, entries in found.items():
         yield topic
         width = max((len(one["name"]) for one in entries), default=0)
@@ -52,7 +52,7 @@ def _headline(entry: Listed, width: int = 18) -> str:
 
 
 def _cut(line: str) -> str:
-    """A line of the overview, which ends with a whole word."""
+    """Shortens a line of the overview to `_WIDTH`, after a whole word."""
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1].rpartition(" ")[0] + " …"
 
 

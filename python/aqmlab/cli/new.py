@@ -23,7 +23,7 @@ _Read = TypeVar("_Read")
 
 
 def command(given: NewParameters) -> int:
-    """Runs `aqmlab new`."""
+    """Runs `aqmlab new`; returns the exit status."""
     household = _of_words(given) if given.words else _asked(given)
     if given.out.exists() and not given.force:
         raise RequestError(f"--out: {given.out} exists", "give another name, or --force")
@@ -40,7 +40,10 @@ def _of_words(given: NewParameters) -> Household:
 
 
 def _asked(given: NewParameters) -> Household:
-    """Asks questions and returns the household. A question is repeated after a wrong answer."""
+    """Asks questions and returns the household. A question is repeated after a wrong answer.
+
+    Raises `RequestError` if standard input is not a terminal.
+    """
     if not sys.stdin.isatty():
         raise RequestError("new: there are no words, and no terminal to ask", f"write {EXAMPLE}")
     household = _answer(_WHO, household_of)
@@ -65,7 +68,7 @@ def _usual_names() -> list[str]:
 
 
 def _said(key: str, read: Callable[[str], str], text: str) -> dict[str, str]:
-    """The key with the answer `text` as `read` returns it; nothing if the answer is empty."""
+    """`key` with the value that `read` returns for the answer; nothing for an empty answer."""
     return {key: read(text)} if text.strip() else {}
 
 

@@ -11,7 +11,7 @@ from aqmlab.page.builder import one_file, write_folder
 
 
 def command(given: PageParameters) -> int:
-    """Runs `aqmlab page`."""
+    """Runs `aqmlab page`; returns the exit status."""
     if given.folder is not None:
         write_folder(given.folder)
         print(given.folder / "index.html")

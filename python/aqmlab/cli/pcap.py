@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 
 def command(given: PcapParameters) -> int:
-    """Runs `aqmlab pcap`."""
+    """Runs `aqmlab pcap`; returns the exit status."""
     source, _ = kernel_options(given.qdisc_source, given.discipline)
     changes = assignments(given.sets or ())
     request = Request(given.source, changes, (), given.seeds, given.duration, given.engine, source)
@@ -68,5 +68,5 @@ def _choose(trials: dict[str, _T], trial: str | None) -> tuple[str, _T]:
 
 
 def _file_name(trial: str) -> str:
-    """A trial's name in the form of a file name."""
+    """A trial's name as a file name: `-` replaces all except letters, digits and `._=,-`."""
     return "".join(char if char.isalnum() or char in "._=,-" else "-" for char in trial)

@@ -43,7 +43,7 @@ class Bar:
         self._lock = threading.Lock()  # Trials report progress from their own threads.
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
-        """Starts the bar."""
+        """Prints the number of trials that were finished before, and starts the bar."""
         kept = len(trials) - len(missing)
         if kept:
             console.talk(f"{kept} of {len(trials)} trials were finished before")
@@ -61,14 +61,14 @@ class Bar:
         console.talk(f"warning: {problem}")
 
     def moved(self, trial: Trial, seconds: float) -> None:
-        """Advances the bar within a trial, of which `seconds` are simulated."""
+        """Advances the bar within a trial, of which `seconds` have been simulated."""
         with self._lock:
             self._passed[trial.index] = seconds
             self._pace.moved(trial, seconds)
             self._show()
 
     def done(self, trial: Trial, problem: str | None, busy_s: float | None) -> None:
-        """Advances the bar at the end of a trial."""
+        """Advances the bar at the end of a trial, and prints its `problem` if it failed."""
         with self._lock:
             self._done += 1
             self._pace.done(trial, busy_s)
@@ -91,7 +91,7 @@ class Bar:
         self.stop()
 
     def stop(self) -> None:
-        """Ends the bar, also after an error."""
+        """Ends the bar, if it has not ended yet."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
@@ -144,7 +144,7 @@ def drawn(names: Sequence[str]) -> Iterator[str]:
 def _bar(target: object, *, of_trials: bool) -> Progress:
     """A bar with the remaining time.
 
-    If trials run, `Pace` estimates this time; otherwise rich does.
+    With `of_trials`, `Pace` estimates this time; otherwise rich does.
     """
     from rich.progress import (
         BarColumn,

@@ -14,7 +14,7 @@ from aqmlab.results.query.session import Session
 
 
 def command(given: QueryParameters) -> int:
-    """Runs `aqmlab query`."""
+    """Runs `aqmlab query`; returns the exit status."""
     size, seconds = process.memory_bytes(given.memory), process.seconds(given.timeout)
     if given.sql is None:
         with Session(given.folder, find(given.folder), memory_bytes=size) as session:

@@ -9,7 +9,7 @@ from aqmlab.results.results import load
 
 
 def command(given: ReportParameters) -> int:
-    """Runs `aqmlab report`."""
+    """Runs `aqmlab report`; returns the exit status."""
     results = load(given.folder)
     names = figures.applicable(results) if given.every else None
     print(page.write(results, given.out or results.path / "report.html", names, drawn))

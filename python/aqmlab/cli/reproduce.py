@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def command(given: ReproduceParameters) -> int:
-    """Runs `aqmlab reproduce`."""
+    """Runs `aqmlab reproduce`; returns the exit status."""
     name = one_engine(given.engine, given.qdisc_source, given.discipline)
     found = studies.load(given.study)
     wanted = found.asked_figures(given.figure or [])
@@ -64,9 +64,9 @@ def one_engine(engine: str, qdisc_source: str, discipline: str | None = None) ->
 
 
 def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
-    """A text with the numbers of all trials and of trials left to run, and the latter's seconds.
+    """The number of trials, how many are left to run, and their simulated seconds, as text.
 
-    The seconds are simulated. If the trials left are unknown, the seconds of all trials count.
+    If the trials left to run are unknown, the text has the simulated seconds of all trials.
     """
     found = laboratory.count(needs)
     if found.missing is None:
@@ -76,7 +76,10 @@ def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
 
 
 def print_forecast(laboratory: Laboratory, needs: Sequence[Trials], jobs: int | None) -> None:
-    """Prints the expected run time and size of results for the trials left to run."""
+    """Prints the expected run time and size of results for the trials left to run.
+
+    If the engine is not built yet, prints that these facts are unknown.
+    """
     found = laboratory.count(needs)
     if found.missing is None:
         print(forecast.unasked([laboratory.asked.engine]))
@@ -92,7 +95,7 @@ class Workers(NamedTuple):
 
 
 def execute(laboratory: Laboratory, needs: Sequence[Trials], place: Workers) -> RunReport:
-    """Runs the missing trials with a progress bar."""
+    """Runs the missing trials with a progress bar. Raises `StoppedError` after Ctrl-C."""
     processes = None if place.cluster else place.jobs or cores()
     bar = Bar(Pace(laboratory.paces(needs), processes))
     try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def command(given: RunParameters) -> int:
-    """Runs `aqmlab run`."""
+    """Runs `aqmlab run`; returns the exit status."""
     request = Request(
         given.scenario,
         assignments(given.sets or ()),
@@ -67,7 +67,7 @@ def command(given: RunParameters) -> int:
 
 
 def prepare(request: Request) -> tuple[Campaign, tuple[str, ...]]:
-    """The requested campaign, and its warnings."""
+    """The requested campaign, and the warnings of its plan."""
     plan = request.plan()
     return campaign_for(request, plan, console.talk), plan.warnings
 
@@ -75,7 +75,10 @@ def prepare(request: Request) -> tuple[Campaign, tuple[str, ...]]:
 def execute(
     campaign: Campaign, folder: object, jobs: int | None, cluster: str | None = None
 ) -> tuple[RunReport, CampaignResults]:
-    """Runs `campaign` with a progress bar, here or on a cluster."""
+    """Runs `campaign` in `folder` with a progress bar, on this machine or on a cluster.
+
+    Raises `StoppedError` after Ctrl-C.
+    """
     path = Path(str(folder))
     known = speed.paces(campaigns.lots(campaign, campaign.trials))
     bar = Bar(Pace(known, None if cluster else jobs or campaigns.cores()))

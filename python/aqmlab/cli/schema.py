@@ -7,6 +7,6 @@ from aqmlab.scenario.json_schema import schema
 
 
 def command() -> int:
-    """Runs `aqmlab schema`."""
+    """Runs `aqmlab schema`; returns the exit status."""
     console.print_json(schema())
     return 0

@@ -18,7 +18,7 @@ RESULTS = Path("results")
 
 
 def command(given: ShowParameters) -> int:
-    """Runs `aqmlab show`."""
+    """Runs `aqmlab show`; returns the exit status."""
     if given.folder is None:
         return _list(given.as_json)
     results = load(given.folder)

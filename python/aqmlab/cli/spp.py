@@ -1,4 +1,4 @@
-"""`aqmlab spp`: round-trip times between the places of any two captures."""
+"""`aqmlab spp`: round-trip times between the places of two captures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from aqmlab.results.export import number
 
 
 def command(given: SppParameters) -> int:
-    """Runs `aqmlab spp`."""
+    """Runs `aqmlab spp`; returns the exit status."""
     for path in (given.first, given.second):
         if not path.is_file():
             raise RequestError(f"{path}: there is no such file")
@@ -47,7 +47,7 @@ The message shows only the first bytes of the file.
 
 
 def _contents(path: Path) -> str:
-    """The first characters of a text file, as a hint at its contents."""
+    """A phrase with the first characters of a text file; empty for a file of another type."""
     with path.open("rb") as file:
         head = file.read(24)
     text = head.decode("utf-8", "ignore").strip().partition("\n")[0]
@@ -89,7 +89,7 @@ _WORDS = ("protocol", "from", "to")
 
 
 def _end(text: str) -> str:
-    """Shortens one end of a flow: "172.16.10.2 port 80" as "172.16.10.2:80".
+    """Shortens one end of a flow: "172.16.10.2 port 80" becomes "172.16.10.2:80".
 
     >>> _end("::1 port 80"), _end("172.16.10.2 port 80"), _end("TCP")
     ('[::1]:80', '172.16.10.2:80', 'TCP')

@@ -51,7 +51,7 @@ _EXPENDABLE = (_QUALITY, _DIFFERENCE, _BECAUSE, "p5…p95", "loss %", "RTT p50",
 """Columns that are omitted, in this order, until the remaining columns fit."""
 
 _NAME = 12
-"""The number of characters of an application's name that are never broken across lines."""
+"""The length in characters up to which an application's name is not broken across lines."""
 
 _STYLES = {GOOD: "green", TOLERABLE: "yellow", BAD: "bold red", NO_DATA: "dim", NO_NEEDS: "dim"}
 
@@ -65,8 +65,9 @@ def show(
 ) -> None:
     """Prints the numbers of each application and condition, and the tally of verdicts.
 
-    With `brief`, prints the tally only. The table of numbers has at most `most` rows. Differences
-    are relative to `baseline`. If it is `None`, they are relative to the first condition.
+    With `brief`, prints the tally only. With a single condition, the tally is printed only with
+    `brief`. The table of numbers has at most `most` rows. Differences are relative to `baseline`.
+    If it is `None`, they are relative to the first condition.
     """
     target = console.stdout()
     comparison = BaselineComparison(results.judged, baseline)
@@ -100,7 +101,7 @@ def _show_flows(
     comparison: BaselineComparison,
     kept: str | None,
 ) -> None:
-    """Prints a row for each application and direction, up to `most` rows.
+    """Prints a row for each condition, application and direction, up to `most` rows.
 
     The column `kept` is not omitted, because the user asked for it.
     """
@@ -135,7 +136,8 @@ def _show_flows(
 def _tally_table(found: Sequence[Tally], width: int) -> Table:
     """A table of the number of applications with each verdict in each condition.
 
-    It also shows the worst verdict with its deciding need, and the applications that are not good.
+    It also shows the worst verdict with its deciding need, and the applications whose verdicts are
+    not good.
 
     The counts include applications that cannot be judged, so that a few good verdicts do not seem
     to cover all applications.
@@ -170,7 +172,7 @@ def _missed_name(verdict: Verdict) -> str:
 
 
 def close(results: CampaignResults, report: RunReport | None = None) -> None:
-    """Prints the folder, the number of trials, the digest, and notes on the numbers."""
+    """Prints the folder, engine, trials, run time and digest, and notes on the numbers."""
     trials, seeds = results.manifest.trials, len(results.manifest.seeds())
     console.talk(f"folder: {results.path}")
     if results.engine != "sim":

@@ -1,4 +1,4 @@
-"""`aqmlab kernel traces`: compares disciplines of the simulator and the kernel by packet."""
+"""`aqmlab kernel traces`: compares the simulator's and the kernel's disciplines by packet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aqmlab.engines.kernel.traces import TraceComparison
 
 
 def command(given: TracesParameters) -> int:
-    """Runs `aqmlab kernel traces`."""
+    """Runs `aqmlab kernel traces`; returns the exit status."""
     kinds = given.discipline or list(SETTINGS)
     running = traces.run(
         kinds,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def command(given: ValidateParameters) -> int:
-    """Runs `aqmlab validate`."""
+    """Runs `aqmlab validate`; returns the exit status."""
     cells = grids.load().select([*(given.names or ()), *(given.globs or ())])
     kept = Reference(given.reference or PACKAGED)
     asked = _TrialOptions(given.seeds, given.missing, given.renew, given.sample, given.draw)
@@ -54,7 +54,7 @@ def _list(cells: Sequence[Cell], reference: Reference) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _TrialOptions:
-    """The options that select the trials that the kernel runs."""
+    """The options of `--regenerate`, which select the trials that the kernel runs."""
 
     seeds: int | None
     missing: bool
@@ -73,7 +73,7 @@ class _TrialOptions:
             raise RequestError("--draw needs --sample")
 
     def tasks(self, cells: Sequence[Cell], reference: Reference) -> list[Task]:
-        """The trials to run, each with its agent."""
+        """The trials to run on the kernel, each with the agent that runs it."""
         if self.renew:
             return growing.renewals(cells, reference, console.talk, self.seeds)
         if self.sample is None:

@@ -28,7 +28,7 @@ def show(made: Validation, comparison: Comparison) -> None:
         target.print()
         target.print(_worst(worst[:_MOST_WORST]))
     if len(worst) > _MOST_WORST:
-        console.talk(f"{len(worst) - _MOST_WORST} more fall short: --json names them all")
+        console.talk(f"{len(worst) - _MOST_WORST} more fall short: in --json, `meets` is false")
     for cell, why in comparison.refused.items():
         console.talk(f"{comparison.engine} cannot run {cell}: {why}")
     console.talk(

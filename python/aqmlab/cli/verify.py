@@ -9,7 +9,7 @@ from aqmlab.results.results import load
 
 
 def command(given: VerifyParameters) -> int:
-    """Runs `aqmlab verify`."""
+    """Runs `aqmlab verify`; returns the exit status."""
     results = load(given.folder)
     results.verify()
     paths = [path for name in results.tables for path in results.files(name)]

@@ -13,7 +13,7 @@ Address: TypeAlias = tuple[str | int, ...]
 """A location in a resolved trial, such as `("links", 0, "qdisc")`."""
 
 Say: TypeAlias = Callable[[str], None]
-"""A function that receives a message before a slow step."""
+"""A function that receives a message for the user before a slow step."""
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Tables by name, each with its columns by name: NumPy arrays, or lists of words."""

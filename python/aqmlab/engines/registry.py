@@ -77,7 +77,8 @@ def named(text: str, qdisc_sources: str = "kernel", run_on: str = "vm") -> tuple
     """The names of the engines in a list such as "sim,kernel", without duplicates.
 
     The engine `kernel` runs with each of the `qdisc_sources` on each of the machines `run_on`. A
-    name from a manifest, such as `kernel-ours`, already states the options. Raises `RequestError`.
+    name from a manifest, such as `kernel-ours`, already states the options. Raises `RequestError`
+    for an unknown name, and for options of `kernel` if `text` does not name this engine.
 
     >>> named("kernel"), named("sim, kernel"), named("kernel-ours")
     (('kernel',), ('sim', 'kernel'), ('kernel-ours',))
@@ -104,7 +105,11 @@ def named(text: str, qdisc_sources: str = "kernel", run_on: str = "vm") -> tuple
 def _listed(
     problem: str, text: str, known: Iterable[_Name], suggested: Iterable[str] | None = None
 ) -> tuple[_Name, ...]:
-    """The members of `known` in a list, without duplicates. An error suggests `suggested` names."""
+    """The names in the list `text`, without duplicates.
+
+    Raises `RequestError`, which begins with `problem`, for a name that is not in `known`. The hint
+    suggests one of the names `suggested`, or of `known` if `suggested` is `None`.
+    """
     by_name: dict[str, _Name] = {name: name for name in known}
     names = list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
@@ -120,12 +125,12 @@ def unbuilt(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def that_have(family: str, kind: str) -> Iterator[str]:
-    """Yields the engines whose default options support a kind of the catalogue."""
+    """Yields the names of the engines whose default options support a kind of the catalogue."""
     return (name for name, one in ENGINES.items() if kind in one.kinds(family))
 
 
 def identity(names: str, versions: Mapping[str, str]) -> str:
-    """The part of `versions` on which results of the engines `names` ("sim,kernel") depend."""
+    """The versions on which results of the engines `names` ("sim,kernel") depend, as one text."""
     wanted = [part for name in names.split(",") for part in engine(name).identity]
     return " ".join(str(versions.get(part)) for part in wanted)
 

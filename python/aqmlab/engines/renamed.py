@@ -27,7 +27,8 @@ def kernel_options(
 
     `discipline` and `place` are the values under the old names.
 
-    Raises `RequestError` if an old name is given and the new name has a value of its own.
+    Raises `RequestError` if an old name is given and the new name has a value other than the
+    default.
 
     >>> kernel_options("kernel", "vm", discipline="ours,kernel")[:2]
     ('sim,kernel', 'vm')

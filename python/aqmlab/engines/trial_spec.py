@@ -22,7 +22,8 @@ Natural: TypeAlias = Annotated[int, Meta(ge=0)]
 Octet: TypeAlias = Annotated[int, Meta(ge=0, le=255)]
 
 Argument: TypeAlias = int | float | str | bool | None
-"""The value of a parameter: durations in ns (`None` is off), sizes in bytes, rates in bit/s."""
+"""The value of a parameter: a duration in ns (`None` is off), a size in bytes, a rate in bit/s, or
+a value without a unit."""
 
 Shaper: TypeAlias = Literal["line", "htb", "dummynet", "cake"]
 """The shaper: the wire itself, or HTB, dummynet or the discipline `cake` before a faster wire."""
@@ -45,7 +46,7 @@ class OverheadSpec(_Spec, frozen=True, kw_only=True):
     bytes: Natural = 0
     """Bytes added to every packet on the link."""
     minimum: Natural = 0
-    """The smallest number of bytes that the link charges for a packet, after the addition."""
+    """The minimum length in bytes of a packet with the added bytes, before ATM cells."""
     atm: bool = False
     """Whether ATM cells of 53 bytes, 48 of them payload, carry the packet."""
     counted: Natural = 0
@@ -66,9 +67,9 @@ class WifiSpec(_Spec, frozen=True, kw_only=True):
     aggregate: Natural
     """The largest number of frames in an aggregate, 1 to 32."""
     airtime_ns: Natural
-    """The longest time of an aggregate on the air."""
+    """The longest airtime of an aggregate."""
     driver: Natural
-    """The number of frames that the driver's queue can hold."""
+    """The number of frames at which the driver's queue is full."""
 
 
 class LinkSpec(_Spec, frozen=True, kw_only=True):
@@ -76,7 +77,7 @@ class LinkSpec(_Spec, frozen=True, kw_only=True):
 
     name: str
     rate_bps: Natural = 0
-    """The rate of the link. An 802.11n link has the radio's rate or zero here."""
+    """The rate of the link. For an 802.11n link, it is the radio's own rate, or zero."""
     qdisc: KindSpec
     shaper: Shaper | UnsetType = UNSET
     """The shaper of the link; by default the wire itself."""
@@ -123,7 +124,7 @@ class TcpSpec(_Spec, frozen=True, kw_only=True):
 
 
 class AppSpec(_Spec, frozen=True, kw_only=True):
-    """One application."""
+    """One application: its generator, its active time, its routes and the TCPs at its ends."""
 
     name: str
     app: KindSpec
@@ -167,7 +168,7 @@ class MeasureSpec(_Spec, frozen=True, kw_only=True):
     step_ns: Natural = 250_000_000
     """The time between the starts of successive windows."""
     sample_ns: Natural = 100_000_000
-    """The interval at which TCPs and queues are sampled; zero for never."""
+    """The interval at which TCPs and queues are sampled; zero if they are not sampled."""
     packets: bool = False
     """Whether every packet is kept, for tables and captures."""
     series: bool = True
@@ -176,7 +177,7 @@ class MeasureSpec(_Spec, frozen=True, kw_only=True):
 
 
 class TrialSpec(_Spec, frozen=True, kw_only=True):
-    """One trial."""
+    """One resolved trial, with everything that an engine needs to run it."""
 
     seed: Natural
     duration_ns: Natural
@@ -209,7 +210,7 @@ class TrialSpec(_Spec, frozen=True, kw_only=True):
         return {app.name: app for app in self.apps}
 
     def with_seed(self, seed: int) -> TrialSpec:
-        """This trial with the seed `seed`."""
+        """A copy of this trial with the seed `seed`."""
         return msgspec.structs.replace(self, seed=seed)
 
     def members(self) -> dict[str, Any]:
@@ -237,7 +238,7 @@ class TrialSpec(_Spec, frozen=True, kw_only=True):
 
 
 def text_digest(text: str) -> str:
-    """A digest of a trial's JSON, which does not depend on the order of its members."""
+    """The first 16 hexadecimal digits of the SHA-256 of a trial's JSON with sorted members."""
     canonical = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 

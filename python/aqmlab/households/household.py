@@ -160,7 +160,7 @@ class Household(Value):
         return self
 
     def _refuse_fast_tier(self) -> None:
-        """Refuses a tier that the line cannot carry."""
+        """Raises `BadMemberError` for a tier that the line cannot carry."""
         line = known_lines.find(self.line)
         if self.scenario is not None or line.carries(self.tier):
             return
@@ -209,7 +209,7 @@ class Household(Value):
 
 
 class OwnedUse(Value):
-    """A use of an activity, with its person (none for a thing) and its device."""
+    """A use of an activity, with its person (empty for a thing) and its device."""
 
     who: str
     device: str

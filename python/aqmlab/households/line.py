@@ -28,7 +28,10 @@ class Queues(Value):
 
 
 class Device(Value):
-    """The network device of a gateway before a line, on Linux and on FreeBSD."""
+    """The network device of a gateway before a line, on Linux and on FreeBSD.
+
+    `counted` is the number of bytes beyond IP that Linux counts in the size of a packet.
+    """
 
     linux: str
     bsd: str

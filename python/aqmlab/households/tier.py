@@ -1,4 +1,4 @@
-"""The tier of a line: its rates down and up, as a file states them and as people say them."""
+"""The tier of a line: its downlink and uplink rates, as files state them and as people say them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from aqmlab.scenario.notation import has_no_unit, rate_pair
 from aqmlab.scenario.quantities import Rate
 
 LEAST_BPS = 1_000
-"""The least rate of a line."""
+"""The lowest rate of a line in either direction."""
 
 _NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?")
 
@@ -44,7 +44,7 @@ def tier_text(down: Rate, up: Rate) -> str:
 
 
 def rates_of(tier: str) -> tuple[Rate, Rate]:
-    """The rates down and up of a tier's text.
+    """The downlink and uplink rates in a tier's text.
 
     >>> [str(rate) for rate in rates_of("50/0.5 Mbit/s")]
     ['50 Mbit/s', '500 kbit/s']

@@ -87,7 +87,7 @@ def named_apps(household: Household) -> Iterator[NamedApp]:
 
 
 def _hosts(household: Household) -> dict[tuple[str, str], str]:
-    """The name of each device's host, by the device's person (none for a thing) and its name."""
+    """The name of each device's host, by the device's person (empty for a thing) and its name."""
     names, hosts = Names(), {}
     for one in household.uses():
         if (one.who, one.device) not in hosts:

@@ -87,7 +87,7 @@ class _Part(NamedTuple):
 
 
 def household_of(text: str) -> Household:
-    """The household that `text` describes; raises `ScenarioError` for an unknown word."""
+    """The household that `text` describes; raises `ScenarioError` if it cannot be parsed."""
     try:
         return _read(text)
     except BadValueError as problem:

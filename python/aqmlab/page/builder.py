@@ -48,7 +48,10 @@ _KINDS = ("", Markup(' type="module"'))
 
 
 def write_folder(folder: Path) -> None:
-    """Writes the page as a folder for a static host."""
+    """Writes the page as a folder for a static host.
+
+    Raises `RequestError` if the simulator has not been compiled for the page.
+    """
     policy = _policy(
         "'self' 'wasm-unsafe-eval'",
         styles="'self' 'unsafe-inline'",
@@ -88,7 +91,7 @@ def _page(policy: str, styles: list[Markup], scripts: list[Markup]) -> bytes:
 
 
 def _policy(scripts: str, *, styles: str, workers: str, connect: str = "'none'") -> str:
-    """The policy that the browser enforces: no connection to another host, no markup from text."""
+    """The Content Security Policy: no connection to another host, no markup from text."""
     return (
         f"default-src 'none'; script-src {scripts}; style-src {styles}; worker-src {workers};"
         f" connect-src {connect}; img-src data:; base-uri 'none'; form-action 'none';"

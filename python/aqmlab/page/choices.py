@@ -55,7 +55,7 @@ def _noticed_ms() -> float:
 
 
 def _used(households: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The activities of households."""
+    """The activities of `households`, with repetitions."""
     found = []
     for one in households:
         found += [does for person in one["people"] for does in person["does"]]

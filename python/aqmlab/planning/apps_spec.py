@@ -129,7 +129,7 @@ def _end(scenario: Scenario, app: App, side: str) -> Host:
     """The host at one end of an application.
 
     The application's settings override the scenario's defaults, which override the side's host. In
-    the home, settings of the application's own host replace the side's settings.
+    the home, the host that `app.host` names replaces the side's host, if the scenario states it.
     """
     own = app.host if side == "home" and app.host in scenario.hosts else side
     host = scenario.hosts.get(own or side, Host())

@@ -36,9 +36,9 @@ def _python(value: TomlValue) -> str:
 
 
 def writable(address: str, value: TomlValue) -> TomlValue:
-    """Converts a value to a value that the notation of `address` can write.
+    """Converts `value` to a form that the notation of `address` can write.
 
-    TOML has no null, so `None` becomes "off".
+    TOML has no null, so `None` becomes "off", except for a name of a TEACUP config.
 
     >>> writable("path.wifi", [None, {"mcs": 7}]), writable("V_delay", None)
     (['off', {'mcs': 7}], None)
@@ -53,13 +53,13 @@ def writable(address: str, value: TomlValue) -> TomlValue:
 
 
 def assignments(texts: Iterable[str]) -> tuple[Assignment, ...]:
-    """Reads the arguments of `--set`."""
+    """The assignments in the arguments of `--set`."""
     pairs = (_split(text, "--set") for text in texts)
     return tuple(Assignment(address, _notation(address).read(text)) for address, text in pairs)
 
 
 def variations(texts: Iterable[str]) -> tuple[Variation, ...]:
-    """Reads the arguments of `--vary`."""
+    """The variations in the arguments of `--vary`."""
     pairs = (_split(text, "--vary") for text in texts)
     return tuple(Variation(address, tuple(_values(address, text))) for address, text in pairs)
 

@@ -48,7 +48,11 @@ def loop_place(layer: Layer, name: str) -> str:
 
 
 def check_whole(layer: Layer) -> Scenario:
-    """Builds the scenario. If it is incomplete, the first value of each loop is added first."""
+    """Builds the scenario of `layer`.
+
+    If the scenario is incomplete without its loops, the first step of each loop completes it.
+    Raises `ScenarioError` if it is still invalid.
+    """
     try:
         return build(layer)
     except ScenarioError as error:
@@ -76,14 +80,14 @@ class Combinations:
         self._checked: dict[int, App] = {}
 
     def at(self, point: sweep.Point) -> Layer:
-        """The layer of one combination."""
+        """The layer of the combination `point`."""
         layer = self._layer
         for change in conflicts.in_order(self.of(*change) for change in point.changes):
             layer = merge.merge(layer, change)
         return merge.merge(layer, self._fixed) if self._fixed.data else layer
 
     def scenario(self, layer: Layer) -> Scenario:
-        """The scenario of a layer. Applications from earlier layers are not checked again."""
+        """The scenario of a layer. An application that no loop varies is checked only once."""
         tables = layer.data["apps"]
         if not isinstance(tables, dict):
             return build(layer)
@@ -95,7 +99,7 @@ class Combinations:
         return scenario
 
     def of(self, address: str, value: Any) -> Layer:
-        """The layer of one value of a loop, cached because many combinations contain it."""
+        """The layer that sets `address` to a value of a loop, cached for later combinations."""
         key = (address, id(value))  # the loops hold their values, so the id is unique
         if key not in self._made:
             place = loop_place(self._layer, address)
@@ -104,7 +108,7 @@ class Combinations:
 
 
 def resolve_point(changes: Combinations, point: sweep.Point, engines: Engines) -> Resolved:
-    """The trial of one combination."""
+    """The trial of one combination; raises `ScenarioError` if an engine cannot run it."""
     layer = changes.at(point)
     scenario = changes.scenario(layer)
     try:

@@ -94,7 +94,7 @@ def _is_cake(link: Link) -> bool:
 
 
 def _rate_bps(rate: Rate | Share, line: Hop | None) -> int:
-    """A rate in bit/s. A share refers to the rate of `line`, which `Path` requires."""
+    """A rate in bit/s. A share is of the rate of `line`; `Path` refuses a share without a line."""
     if isinstance(rate, Rate):
         return rate.bps
     assert line is not None
@@ -139,7 +139,7 @@ def _radio(wifi: Wifi, way: str, *, own: bool) -> LinkSpec:
 
 
 def overhead_spec(overhead: Overhead | str) -> OverheadSpec:
-    """The overhead of a link, which may be given by name."""
+    """The overhead of a link, from its name or its members."""
     known = Overhead.model_validate(overhead)
     return OverheadSpec(
         bytes=known.bytes, minimum=known.minimum, atm=known.atm, counted=known.counted
@@ -180,5 +180,5 @@ def target_warnings(links: Sequence[LinkSpec]) -> Iterator[str]:
 
 
 def delays_ns(rtt: Duration) -> tuple[int, int]:
-    """Splits a round-trip time without queues into the upstream and the downstream delay."""
+    """Splits a round-trip time without queues into the delays up and down, in nanoseconds."""
     return rtt.ns // 2, rtt.ns - rtt.ns // 2

@@ -1,4 +1,4 @@
-"""Resolves scenarios to trials in the simulator's form: base units, all values explicit."""
+"""Resolves scenarios to trials in the simulator's form: all values explicit and in base units."""
 
 from __future__ import annotations
 
@@ -52,7 +52,11 @@ def resolve(scenario: Scenario) -> Resolved:
 
 
 def measure(said: Measure, duration_ns: int, warnings: list[str]) -> MeasureSpec:
-    """The `MeasureSpec` of a trial of `duration_ns`."""
+    """The measurements `said` in the simulator's form, for a trial of `duration_ns`.
+
+    If the interval ends after the trial, the function adds a warning to `warnings`. Raises
+    `ScenarioError` if the interval does not begin before the end of the trial.
+    """
     from_ns = said.from_.ns
     to_ns = said.to.ns if said.to is not None else None
     end = Duration(duration_ns)

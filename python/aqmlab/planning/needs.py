@@ -29,7 +29,7 @@ def unused(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
 
 
 def stated(trials: Iterable[PlannedTrial], said: Mapping[str, _Stated]) -> dict[str, _Stated]:
-    """The value that is stated for each application of `trials`.
+    """The stated values of the applications of `trials`, by the application's name.
 
     In `said`, a value belongs to one application or to all copies of an application. The value of a
     single copy takes precedence.

@@ -35,10 +35,10 @@ class Variation:
 
 
 def with_vary(layer: Layer, vary: Sequence[Variation]) -> Layer:
-    """Adds the loops `vary` to `layer`.
+    """Returns `layer` with the loops `vary`.
 
-    A loop replaces the loop of the scenario over the same parameter, in its place. Any other loop
-    becomes the innermost loop.
+    A loop over a parameter that `layer` already varies takes the position of the earlier loop. Any
+    other loop becomes the innermost loop. Raises `ScenarioError` for an invalid loop.
     """
     loops = dict(layer.data.get("vary") or {})
     for number, one in enumerate(vary):
@@ -67,9 +67,10 @@ def checked_seeds(seeds: Any) -> int | str:
 
 
 def refuse_unknown_app(layer: Layer, address: str, place: str) -> None:
-    """Raises `ScenarioError` for an unknown application.
+    """Raises `ScenarioError` if `address` is in an unknown application.
 
-    Without this check a misspelt name would count as a new application without a `kind`.
+    Without this check, a misspelt name would count as a new application without a `kind`. `place`
+    is the option or the location that states the address.
     """
     keys = address.split(".")
     apps = layer.data.get("apps")

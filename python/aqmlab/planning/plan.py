@@ -14,8 +14,7 @@ from aqmlab.scenario.notation import Table
 from aqmlab.scenario.sweep import Condition
 
 MOST_RESOLVED = 1_000_000
-"""The maximum number of applications in all combinations together. It limits the memory of a plan.
-"""
+"""The maximum number of applications in all combinations together, to limit a plan's memory."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +29,12 @@ class PlannedTrial:
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """The conditions as text."""
+        """The values of the conditions as text, by name."""
         return {name: condition_text(value) for name, value in self.conditions.items()}
 
     @property
     def rtt_base_ms(self) -> dict[str, float]:
-        """The round-trip time without queues, for each application."""
+        """The round-trip time without queues of each application, in milliseconds."""
         return rtt_base_ms(self.spec)
 
     @property

@@ -62,7 +62,7 @@ def load(
     `seeds` is a number of repetitions or a list ("3-7"). Each of several engines ("sim,kernel")
     runs every trial, and the engine becomes an additional condition. If `build` is false, an engine
     without its checker builds no checker, and refuses only unsupported kinds. Raises
-    `ScenarioError`.
+    `ScenarioError` for a source that cannot be planned.
     """
     engines = Engines(registry.named(engine), build)
     if build and registry.unbuilt(engines.names):
@@ -96,7 +96,7 @@ def _found(source: str | Path) -> Found:
 
 @dataclass(frozen=True, slots=True)
 class _Requested:
-    """The changes by the user."""
+    """The user's changes of a source, and the engines."""
 
     sets: tuple[Assignment, ...]
     vary: tuple[Variation, ...]
@@ -167,7 +167,7 @@ def _from_layer(found: Found, asked: _Requested) -> Plan:
 
 
 class _Set(NamedTuple):
-    """An assignment of an option."""
+    """The change by an option such as `--set`, and the option for messages."""
 
     option: str
     layer: Layer
@@ -254,13 +254,13 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
 
 
 def _names_of(loops: Iterable[sweep.Loop]) -> tuple[str, ...]:
-    """The conditions, outermost loop first."""
+    """The names of the conditions, outermost loop first."""
     names = (name for loop in loops for step in loop.steps for name, _ in step.conditions)
     return tuple(dict.fromkeys(names))
 
 
 def _refuse_too_much(apps: int, count: int, where: str) -> None:
-    """Limits the memory of a plan, which holds all applications of all combinations."""
+    """Raises `ScenarioError` for too many applications, because a plan holds all combinations."""
     if apps * count > MOST_RESOLVED:
         raise ScenarioError(
             where,

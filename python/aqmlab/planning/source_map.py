@@ -25,7 +25,7 @@ _NAMES = {
 
 
 def in_scenario(scenario: Scenario, spec: TrialSpec, at: Address) -> Keys:
-    """The keys of `scenario` that determine the value `at` a location in `spec`."""
+    """The keys of `scenario` that determine the value at the location `at` in `spec`."""
     if at[0] == "links" and len(at) > 1 and isinstance(at[1], int):
         keys = tuple(_NAMES.get(str(key), str(key)) for key in at[2:])
         place, _, way = spec.links[at[1]].name.rpartition("-")

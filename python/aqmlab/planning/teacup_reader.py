@@ -16,7 +16,7 @@ from aqmlab.planning.plan import Plan
 from aqmlab.scenario.quantities import Duration
 
 SUFFIX = ".py"
-"""The suffix of configs."""
+"""The suffix of the names of config files."""
 
 _PREFIXES = ("V_", "TPCONF_")
 """The beginnings of the names in a config."""
@@ -35,7 +35,7 @@ def load(
 
 
 def is_name(address: str) -> bool:
-    """Returns whether an address is a name in a config."""
+    """Returns whether an address is a name of a TEACUP config."""
     return address.startswith(_PREFIXES)
 
 

@@ -1,4 +1,4 @@
-"""Warnings on values that are permitted and probably not meant."""
+"""Warnings about values that are permitted, but probably not meant."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def unlikely(spec: TrialSpec) -> Iterator[str]:
 
 
 def _holds_one(qdisc: KindSpec) -> bool:
-    """Returns whether a queue has room for a single packet."""
+    """Returns whether a queue has room for only one packet."""
     param = catalogue.load()["disciplines"][qdisc.kind].params.get("limit")
     return param is not None and param.type == "count" and qdisc.params.get("limit") == 1
 

@@ -30,7 +30,7 @@ _Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 
 
 class _Drawing(NamedTuple):
-    """One drawing."""
+    """The measured time of one drawing."""
 
     simulated_s: _Seconds
     """The simulated seconds of its trials."""
@@ -62,7 +62,7 @@ class ExpectedDrawing:
 
 
 def expected(kind: Kind, wanted: Iterable[Wanted]) -> ExpectedDrawing | None:
-    """Predicts the time of drawing `wanted`; `None` if this machine has drawn nothing yet."""
+    """Predicts the time of drawing `wanted`; `None` without an earlier drawing of this kind."""
     known = measurements.read(_FILE, _Known).get(kind, {})
     every = [one for drawings in known.values() for one in drawings]
     if not every:

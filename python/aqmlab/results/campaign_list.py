@@ -27,7 +27,7 @@ _MOST_FOLDERS = 20_000
 _MOST_FILES = 100_000
 """The maximum number of files whose sizes are added up."""
 _LARGEST_BYTES = 2**26
-"""The size of the largest manifest that is read for a list."""
+"""The size of the largest manifest that is read for a list, in bytes."""
 
 
 class CampaignLine(Struct, frozen=True, kw_only=True):
@@ -60,7 +60,7 @@ def below(path: Path) -> tuple[list[CampaignLine], bool]:
 
 
 def _folders(path: Path) -> tuple[list[Path], bool]:
-    """The folders with a manifest, and whether the search ended early."""
+    """The folders with a manifest, and whether the search ended at `_MOST_FOLDERS`."""
     found: list[Path] = []
     waiting, seen = [(path, 0)], 0
     while waiting:
@@ -118,7 +118,7 @@ def _line(folder: Path, changed: float) -> CampaignLine:
 
 
 def _size_bytes(folder: Path) -> int:
-    """The total size of the files below a folder, or of 100,000 of them if there are more."""
+    """The total size of the files below a folder, or of `_MOST_FILES` files if there are more."""
     sizes = (size for size, _ in zip(_sizes(folder), range(_MOST_FILES), strict=False))
     return sum(sizes)
 

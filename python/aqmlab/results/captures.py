@@ -27,10 +27,10 @@ EPOCH_S = _core.capture_epoch_s()
 
 
 def write(spec: TrialSpec, name: str, engine: str, say: Say = lambda _: None) -> tuple[Path, Path]:
-    """Runs `spec` on an engine and writes NAME-home.pcap and NAME-wan.pcap.
+    """Runs `spec` on an engine and writes NAME-home.pcap and NAME-wan.pcap. Returns their paths.
 
-    Raises `RequestError` for a trial that cannot run or an engine that keeps no packets. Raises
-    `DiskError` if a file cannot be written.
+    Raises `RequestError` for a trial that cannot run, for an engine that keeps no packets, and for
+    a path of a campaign's own file. Raises `DiskError` if a file cannot be written.
     """
     spec = replace(spec, measure=replace(spec.measure, enabled=True, packets=True))
     paths = Path(f"{name}-home.pcap"), Path(f"{name}-wan.pcap")

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 def with_numbers(
     rows: pl.LazyFrame, manifest: Manifest, taken: Callable[[], Iterable[str]]
 ) -> pl.LazyFrame:
-    """The rows of a table with the numbers of conditions, computed from the manifest if absent.
+    """The rows of a table with the numbers of conditions.
 
-    `taken` returns the names of the columns of all tables.
+    If the numbers are absent, they are computed from the manifest. `taken` returns the names of the
+    columns of all tables.
     """
     import polars as pl
 
@@ -46,7 +47,7 @@ def with_numbers(
 
 
 def _of_flows(manifest: Manifest) -> pl.LazyFrame:
-    """The base round-trip time of each application of each trial."""
+    """A frame with the base round-trip time of each application of each trial."""
     import polars as pl
 
     told = [(one.id, *base) for one in manifest.trials for base in one.rtt_base_ms.items()]

@@ -25,7 +25,7 @@ def labels_of(trials: Sequence[TrialEntry]) -> dict[str, Label]:
 
 
 def refuse_merged(trials: Sequence[TrialEntry], labels: Sequence[Label]) -> None:
-    """Raises `LabError` if trials with the same label have equal seeds or differ in other facts."""
+    """Raises `LabError` if trials with the same label have equal seeds or different conditions."""
     firsts: dict[Label, TrialEntry] = {}
     seen: dict[tuple[Label, int], TrialEntry] = {}
     for trial, label in zip(trials, labels, strict=True):
@@ -38,7 +38,7 @@ def refuse_merged(trials: Sequence[TrialEntry], labels: Sequence[Label]) -> None
 
 
 def _difference(one: TrialEntry, other: TrialEntry) -> str | None:
-    """A property that all seeds of a condition share and that differs in two trials, if any."""
+    """The difference between two trials that cannot be seeds of one condition; otherwise `None`."""
     if one is other:
         return None
     if _texts(one) != _texts(other):

@@ -1,7 +1,7 @@
 """Labels of a campaign's trials for tables and figures.
 
-Readers compare *queues* at some *rate* and *round-trip time*. The resolved trial gives these three,
-independent of the names of the varied parameters. All other varied values are added to the queue's
+Readers compare *queues* at some *rate* and *round-trip time*. These three come from the resolved
+trial, whatever the names of the varied parameters. All other varied values are added to the queue's
 name, so different conditions never share a label.
 """
 
@@ -32,7 +32,7 @@ class Label:
     """A condition in words, in three parts that tables and figures also show separately."""
 
     queue: str
-    """The disciplines, and the varied values that neither rate nor round-trip time shows."""
+    """The disciplines, and the varied values that `rate` and `rtt` do not show."""
     rate: str
     """Down and up rates in Mbit/s, such as "12/1"."""
     rtt: str
@@ -48,13 +48,13 @@ class Label:
         return ", ".join(self.place_parts())
 
     def place_parts(self) -> list[str]:
-        """Rate and round-trip time in the form of captions."""
+        """The rate and the varied round-trip time, each as a caption shows it."""
         parts = [f"{self.rate} Mbit/s"] if self.rate else []
         return [*parts, f"RTT {self.rtt}"] if self.rtt else parts
 
     @property
     def brief(self) -> str:
-        """The shortest form, for narrow tables."""
+        """The label in its shortest form, for narrow tables."""
         return " ".join(part for part in (self.queue, self.rate, self.rtt) if part)
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ def _rtt(rtt_base_ms: Mapping[str, float], varied: set[str]) -> str:
 
 
 def _behind_rtts(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
-    """The conditions whose values are numbers that each determine one round-trip time.
+    """The names of the conditions whose values are numbers that each determine one round-trip time.
 
     Delays of 25 and 50 ms in each direction make RTTs of 50 and 100 ms. With the RTT alone, a
     reader could take "50 ms" for the longer delay.
@@ -148,7 +148,10 @@ def _rtt_and(rtt: str, conditions: _Texts, names: Mapping[str, str]) -> str:
 
 
 def _scheme(texts: Sequence[_Texts], labels: Sequence[Label]) -> str | None:
-    """The condition whose values name the queues, such as "FIFO" and "PIE", if there is one."""
+    """The name of the condition whose values name the queues, if there is one.
+
+    Such values are "FIFO" and "PIE".
+    """
     if len({label.queue for label in labels}) < 2:
         return None
     return next((name for name in _names(texts) if _names_queues(texts, labels, name)), None)
@@ -171,9 +174,10 @@ def _names_queues(texts: Sequence[_Texts], labels: Sequence[Label], name: str) -
 
 
 def _undetermined(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
-    """The conditions that vary within one label, except conditions that other conditions determine.
+    """The names of the conditions that vary within one label.
 
-    If a trial lacks a condition, the scenario's value counts as a separate value.
+    A condition is omitted if the conditions before it determine its value. If a trial lacks a
+    condition, the scenario's value counts as a separate value.
     """
     parts: list[Hashable] = list(labels)
     chosen: list[str] = []
@@ -218,7 +222,7 @@ def _queue_and(queue: str, conditions: _Texts, names: Mapping[str, str]) -> str:
 
 
 def _told_apart(labels: list[Label], texts: Sequence[_Texts]) -> list[Label]:
-    """Rewords the labels of different conditions whose labels have the same text."""
+    """The labels, reworded if different conditions have labels with the same text."""
     conditions = [tuple(sorted(own.items())) for own in texts]
     confused = _confused(labels, conditions)
     spelled = list(labels)
@@ -236,7 +240,7 @@ def _told_apart(labels: list[Label], texts: Sequence[_Texts]) -> list[Label]:
 
 
 def _confused(labels: Sequence[Label], conditions: Sequence[_Condition]) -> list[int]:
-    """The trials whose label, in one of its forms, equals the label of another condition."""
+    """The indices of trials whose label, in one of its forms, equals another condition's label."""
     meant: dict[str, set[_Condition]] = defaultdict(set)
     forms = [(f"brief {label.brief}", f"long {label}") for label in labels]
     for own, condition in zip(forms, conditions, strict=True):
@@ -246,7 +250,7 @@ def _confused(labels: Sequence[Label], conditions: Sequence[_Condition]) -> list
 
 
 def _names(texts: Sequence[_Texts]) -> list[str]:
-    """The names of all trials' conditions, in order."""
+    """The names of all trials' conditions, in the order of their first occurrence."""
     return list(dict.fromkeys(name for own in texts for name in own))
 
 

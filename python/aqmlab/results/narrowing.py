@@ -30,7 +30,7 @@ def trials_named(trials: Sequence[TrialEntry], names: Collection[str]) -> list[T
 
 
 def of_trials(manifest: Manifest, own: Sequence[TrialEntry]) -> Manifest:
-    """The manifest of a campaign with only these trials, without the sums over all trials."""
+    """The manifest of a campaign with only the trials `own`, without the sums over all trials."""
     names = [trial.id for trial in own]
     failed = {name: manifest.failed[name] for name in names if name in manifest.failed}
     some = structs.replace(manifest, trials=tuple(own), failed=failed, events=None, packets=None)
@@ -41,7 +41,7 @@ def of_trials(manifest: Manifest, own: Sequence[TrialEntry]) -> Manifest:
 
 
 def with_digests(manifest: Manifest, digests: Sequence[str | None]) -> Manifest:
-    """The manifest with these digests of its trials, and the facts that follow from them."""
+    """The manifest with these digests of its trials, and with `complete` and `digest` to match."""
     complete = bool(digests) and None not in digests
     names = (trial.id for trial in manifest.trials)
     digest = digest_of(names, digests) if complete else None

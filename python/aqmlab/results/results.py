@@ -41,8 +41,8 @@ class CampaignResults(StoredTables):
 
     The results of a running campaign cover the trials that had ended at the time of loading.
 
-    Each stored table is an attribute with its name, such as `flows` or `queues`, and so are the
-    tables `verdicts` and `quality`, which are computed from them. All are polars frames, and
+    Each table is an attribute with its name: the stored tables, such as `flows` or `queues`, and
+    `verdicts` and `quality`, which are computed from the stored tables. All are polars frames, and
     `table(name)` returns any of them. `judged` holds the verdicts as values.
     """
 
@@ -71,7 +71,7 @@ class CampaignResults(StoredTables):
     else:
 
         def __getattr__(self, name):
-            """A table, as an attribute."""
+            """The table `name`; raises `AttributeError` if there is no such stored table."""
             if name.startswith("_") or name in ("manifest", "memo"):
                 raise AttributeError(name)  # also while a copy has no members yet
             if name not in self.tables:
@@ -96,7 +96,7 @@ class CampaignResults(StoredTables):
 
     @property
     def digest(self) -> str | None:
-        """The digest over the packets of all trials; `None` while trials are missing."""
+        """A digest over the name and the packets of each trial; `None` while trials are missing."""
         return self.manifest.digest
 
     @property
@@ -106,12 +106,12 @@ class CampaignResults(StoredTables):
 
     @property
     def failed(self) -> dict[str, str]:
-        """The error of each trial that failed."""
+        """The error of each trial that failed, by the trial's name."""
         return dict(self.manifest.failed)
 
     @property
     def warnings(self) -> list[str]:
-        """Reasons to doubt the results."""
+        """Reasons to doubt the results: the manifest's warnings, and damaged files."""
         damage = [one.problem for one in self._damage()]
         return [*self.manifest.warnings, *damage]
 
@@ -126,7 +126,7 @@ class CampaignResults(StoredTables):
         return some
 
     def _with(self, own: Sequence[TrialEntry]) -> CampaignResults:
-        """The results of the trials `own`, which keep their labels."""
+        """A copy whose manifest holds only the trials `own`, with their present labels."""
         some = copy.copy(self)
         some._frames, some.memo, some._verdicts = {}, {}, None
         some.manifest = of_trials(self.manifest, own)
@@ -134,14 +134,18 @@ class CampaignResults(StoredTables):
         return some
 
     def in_files(self) -> CampaignResults:
-        """The results that are already in the tables' files."""
+        """The results of the trials that are already in the tables' files."""
         some = copy.copy(self)
         some._frames, some.memo, some._verdicts = {}, {}, None
         some._of_files_only, some.tables = True, tuple(self._snapshot.files.names)
         return some
 
     def by_chunk(self) -> Iterator[CampaignResults]:
-        """The results in parts of one chunk of trials, for results larger than memory."""
+        """Yields the results of one chunk of trials at a time, for results larger than memory.
+
+        Yields these results themselves if they have fewer than two chunks, or if some trials are
+        not yet in the tables' files.
+        """
         files = self._snapshot.files
         chunks = files.chunks() if self._is_in_files else []
         if len(chunks) < 2:
@@ -160,9 +164,9 @@ class CampaignResults(StoredTables):
             yield part
 
     def scan(self, name: str) -> pl.LazyFrame:
-        """A table as a lazy query over its files, for tables larger than memory.
+        """A table as a lazy query, for tables larger than memory.
 
-        Raises `RequestError` for an unknown name.
+        Computed tables are computed at once. Raises `RequestError` for an unknown name.
         """
         made = _COMPUTED.get(name)
         return made(self).lazy() if made else super().scan(name)
@@ -188,11 +192,14 @@ class CampaignResults(StoredTables):
 
     @cached_property
     def labels(self) -> dict[str, Label]:
-        """The label of each trial, by its name; seeds of one condition share a label."""
+        """The label of each trial, by the trial's name; seeds of one condition share a label."""
         return labels_of(self.manifest.trials)
 
     def labelled(self, name: str) -> pl.DataFrame:
-        """A table with the columns `queue_label`, `rate_label`, `rtt_label` and `place_label`."""
+        """The table `name` with the labels of each row's trial.
+
+        The added columns are `queue_label`, `rate_label`, `rtt_label` and `place_label`.
+        """
         import polars as pl
 
         frame = self.table(name)
@@ -218,12 +225,19 @@ class CampaignResults(StoredTables):
 
     @property
     def verdicts(self) -> pl.DataFrame:
-        """The verdicts as a frame, with a row for each need, application and condition."""
+        """The verdicts as a frame, with a row for each measured need of an application.
+
+        Each condition has its own rows. An application without a measured need has a row for each
+        of its needs, and an application without needs has one row.
+        """
         return self.table(VERDICTS)
 
     @property
     def quality(self) -> pl.DataFrame:
-        """The Quality of Outcome of each application and condition with a requirement."""
+        """The Quality of Outcome as a frame: a row for each condition and application.
+
+        Applications without a requirement have no row.
+        """
         return self.table(QUALITY)
 
     def verdicts_against(self, baseline: str) -> pl.DataFrame:
@@ -239,7 +253,7 @@ class CampaignResults(StoredTables):
             return frame_of(self, baseline_called(baseline, self.labels.values()))
 
     def to_json(self, baseline: str | None = None) -> list[TrialNumbers]:
-        """One object per finished trial: conditions, seed, digest, flows' numbers, verdicts.
+        """One object per finished trial: conditions, seed, digest, numbers of flows, verdicts.
 
         Differences are from `baseline`, as in `verdicts_against`, or from the first condition.
         """
@@ -251,7 +265,8 @@ class CampaignResults(StoredTables):
     def spec(self, trial: str) -> TrialSpec:
         """The specification that the engine received for `trial`.
 
-        Raises `RequestError` if there is no such trial, or if this version cannot read it.
+        Raises `RequestError` if no finished trial has this name, or if this version cannot read the
+        specification.
         """
         frame = self.table("trials")
         rows = frame.filter(frame["trial"] == trial)
@@ -261,12 +276,12 @@ class CampaignResults(StoredTables):
 
 
 _COMPUTED = {VERDICTS: frame_of, QUALITY: quality_of}
-"""The functions that make the tables that are in no file."""
+"""The functions that compute the tables without files, by the tables' names."""
 
 _INNER = frozenset(("app_order", "by_chunk", "in_files", "memo", "narrowed", "scan"))
 """The attributes for this package only, which completion in a notebook omits."""
 
 
 def load(path: Path | str) -> CampaignResults:
-    """The results in a campaign's folder, finished or not."""
+    """The results of the finished or unfinished campaign in the folder `path`."""
     return CampaignResults(Path(path))

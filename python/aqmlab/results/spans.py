@@ -25,12 +25,12 @@ def of_spec(spec: TrialSpec) -> Span:
 
 
 def of_trials(manifest: Manifest) -> dict[str, Span]:
-    """The span of each trial; a trial without its own span has the campaign's."""
+    """The span of each trial, by the trial's name."""
     return {one.id: of_trial(manifest, one) for one in manifest.trials}
 
 
 def of_trial(manifest: Manifest, trial: TrialEntry) -> Span:
-    """The span of a trial."""
+    """The span of a trial. A value that the trial does not have is the campaign's."""
     duration_s = _own(trial.duration_s, manifest.duration_s)
     to_s = _own(trial.measure_to_s, _own(manifest.measure_to_s, duration_s))
     return Span(duration_s, _own(trial.measure_from_s, manifest.measure_from_s), to_s)
@@ -41,7 +41,11 @@ def _own(value_s: float | None, otherwise_s: float) -> float:
 
 
 def measured_text(manifest: Manifest) -> str:
-    """The interval that statistics cover, or a few intervals if trials differ, in words."""
+    """The interval that statistics cover, in words.
+
+    If trials differ, the text names the intervals, or the number of intervals and their outer
+    limits.
+    """
     found = list(dict.fromkeys(one[1:] for one in of_trials(manifest).values()))
     if len(found) == 1:
         return _text(*found[0])
@@ -52,7 +56,7 @@ def measured_text(manifest: Manifest) -> str:
 
 
 def length_text(manifest: Manifest) -> str:
-    """The length of the trials, in words."""
+    """The length of the trials in words, or the shortest and the longest length."""
     lengths = {one.duration_s for one in of_trials(manifest).values()}
     if len(lengths) == 1:
         return f"{min(lengths):g} s"

@@ -36,7 +36,7 @@ class StoredTables:
     _chunk: str | None = None
     _of_files_only: bool = False
     _had: frozenset[str] | None = None
-    """The trials that had ended at the time of loading, if more have ended since."""
+    """The trials that had ended at the time of loading; `None` until the folder is read again."""
 
     def __init__(self, path: Path, owned: tempfile.TemporaryDirectory[str] | None = None) -> None:
         self._folder = Folder(path)
@@ -46,7 +46,7 @@ class StoredTables:
         """Cached frames derived from the tables."""
         self._snapshot: Snapshot = snapshot.take(self._folder)
         self.manifest: Manifest = self._snapshot.manifest
-        """The campaign's manifest, reduced to these trials if the results are narrowed."""
+        """The campaign's manifest; in narrowed results, with their trials only."""
 
     @property
     def path(self) -> Path:
@@ -55,7 +55,7 @@ class StoredTables:
 
     @cached_property
     def tables(self) -> tuple[str, ...]:
-        """The names of the available tables."""
+        """The names of the stored tables."""
         if self._is_in_files:
             return tuple(self._snapshot.files.names)
         unsealed = [made for made in self._snapshot.unsealed if made is not None]
@@ -78,7 +78,10 @@ class StoredTables:
         return self._read(count)
 
     def verify(self) -> None:
-        """Raises `RequestError` for the first file that has changed since it was written."""
+        """Raises `RequestError` for the first file that has changed since it was written.
+
+        In an unfinished campaign, it also raises this error for an unusable trial file or record.
+        """
         self._read(self._verify)
 
     def _verify(self) -> None:
@@ -88,14 +91,15 @@ class StoredTables:
             raise damage
 
     def _damage(self) -> list[RequestError]:
-        """The error for each unusable file of a running campaign."""
+        """The error for each unusable trial file or record of an unfinished campaign."""
         return self._snapshot.damage
 
     def files(self, name: str) -> list[Path]:
-        """The Parquet files of a table, in the order of trials, for other readers.
+        """The Parquet files of a table, in the order of trials, for other programs.
 
         Each file is verified first. Raises `RequestError` for a file that has changed and for an
-        unknown table. Narrowed results also raise this error, because the files hold other trials.
+        unknown table. Narrowed results raise the same error, because the files also hold trials
+        outside these results.
         """
         self._refuse_unknown(name)
         if self._only is not None:
@@ -112,7 +116,7 @@ class StoredTables:
     def _read(self, read: Callable[[], _T]) -> _T:
         """Returns the value of `read`.
 
-        Calls it again if the campaign has moved a file meanwhile.
+        Repeats a call that raises `RequestError` if the folder has changed meanwhile.
         """
         for _ in range(snapshot.TRIES):
             try:
@@ -123,7 +127,10 @@ class StoredTables:
         return read()
 
     def _renewed(self) -> bool:
-        """Reloads the folder; returns whether it has changed."""
+        """Reads the folder again if it has changed; returns whether it has changed.
+
+        Raises `RequestError` if the folder now holds another campaign or has lost a trial.
+        """
         if not self._snapshot.has_moved():
             return False
         had = self._names() if self._had is None else self._had
@@ -140,11 +147,14 @@ class StoredTables:
         return True
 
     def _opened_files(self) -> Sequence[TableFiles]:
-        """The table files of each campaign."""
+        """The table files of each campaign in these results."""
         return [self._snapshot.files]
 
     def _collected(self, name: str, frame: pl.LazyFrame) -> pl.DataFrame:
-        """The collected rows; raises `RequestError` for the table if they cannot be read."""
+        """The collected rows of the table `name`.
+
+        Raises `RequestError` if they cannot be read, or if a file was replaced during the read.
+        """
         import polars as pl
 
         _refuse_fork()
@@ -158,7 +168,7 @@ class StoredTables:
         return found
 
     def _rows(self, name: str) -> pl.LazyFrame:
-        """The rows of the wanted trials.
+        """The rows of the trials in these results.
 
         Computed tables need no filter, because they are made from these trials only.
         """
@@ -182,7 +192,7 @@ class StoredTables:
         return rows if self._only is None else rows.filter(pl.col("trial").is_in(self._only))
 
     def _columns(self) -> Iterator[str]:
-        """The columns of all tables."""
+        """Yields the names of the columns of all tables."""
         for name in self.tables:
             yield from self._stored(name).collect_schema().names()
 
@@ -201,15 +211,15 @@ class StoredTables:
 
     @property
     def _is_in_files(self) -> bool:
-        """Whether the tables' files hold all trials that have ended."""
+        """Whether these results come from the tables' files alone."""
         return self._of_files_only or not self._snapshot.is_running
 
     def _names(self) -> frozenset[str]:
-        """The names of the trials that have ended."""
+        """The names of the ended trials that these results can include."""
         return self._snapshot.in_tables if self._of_files_only else self._snapshot.names
 
     def _unfinished(self, name: str) -> Iterator[pl.LazyFrame]:
-        """Yields the chunks of a table while the campaign runs, or after it was killed."""
+        """Yields the chunks of a table of an unfinished campaign, as lazy queries."""
         import polars as pl
 
         for chunk, made in enumerate(self._snapshot.unsealed):
@@ -223,13 +233,14 @@ class StoredTables:
 
 
 _READ_BY: set[int] = set()
-"""The id of the process that has read a table. Its forks cannot read tables."""
+"""The id of the process that has read a table; in a fork, also the fork's own id."""
 
 
 def _refuse_fork() -> None:
-    """Raises `LabError` in a fork of a process that has read tables.
+    """Records that this process reads tables.
 
-    A fork does not have the threads of polars, so polars would wait forever.
+    Raises `LabError` in a fork of a process that has read tables. A fork does not have the threads
+    of polars, so polars would wait forever.
     """
     _READ_BY.add(os.getpid())
     if len(_READ_BY) > 1:
@@ -240,9 +251,10 @@ def _refuse_fork() -> None:
 
 
 def scan_files(files: TableFiles, name: str, chunk: str | None = None) -> pl.LazyFrame:
-    """A table, or a `chunk` of it, from verified files. Some files may lack columns of others.
+    """A table, or its `chunk`, as a lazy query over verified files.
 
-    Raises `RequestError` if a file has changed since it was written.
+    Columns that a file lacks are null. Raises `RequestError` if a file has changed since it was
+    written.
     """
     import polars as pl
 

@@ -27,7 +27,7 @@ _NUMBERS = {
 
 
 _FEW = 10
-"""The least number of packets for percentiles and windowed rates; a choice of this project."""
+"""The minimum number of packets for percentiles and windowed rates; a choice of this project."""
 
 _MOST_NAMED = 12
 
@@ -38,7 +38,10 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class FlowSummary:
-    """The numbers of one flow that carries data, in one condition."""
+    """The medians over seeds of one flow that carries data, in one condition.
+
+    `None` stands for a number that was not measured.
+    """
 
     label: Label
     app: str
@@ -82,7 +85,7 @@ def lines(results: CampaignResults) -> Iterator[FlowSummary]:
 
 
 def sparse(results: CampaignResults) -> str:
-    """A text on the flows with too few packets per trial for reliable numbers; empty if none."""
+    """Names the flows with too few packets for reliable numbers in a trial; empty if none has."""
     import polars as pl
 
     if "flows" not in results.tables:

@@ -1,4 +1,4 @@
-"""Applications and their hosts."""
+"""The applications of a scenario, and the hosts at their ends."""
 
 from __future__ import annotations
 
@@ -101,7 +101,8 @@ class Host(Value):
     def over(self, below: Host) -> Host:
         """Combines these settings with the settings of `below`.
 
-        A setting of `below` applies if it is unset here.
+        A setting of `below` applies if it is unset here. If this profile is set and differs, the
+        congestion control of `below` does not apply.
         """
         table = merge.merge(
             merge.Layer({"host": dict(below)}), merge.Layer({"host": _said(self)})
@@ -119,7 +120,7 @@ def _end(value: Any) -> Any:
 
 
 End = Annotated[str | Host, BeforeValidator(_end)]
-"""The name of a host of the scenario, or changes to the host of that side."""
+"""The name of a host of the scenario, or changes to the settings of the host at that end."""
 
 
 class Timing(Value):
@@ -137,7 +138,7 @@ class Timing(Value):
 _PRIORITY = WithJsonSchema({"type": ["integer", "string"], "minimum": 0, "maximum": 15})
 
 CODEPOINTS = _core.codepoints()
-"""The codepoints of Differentiated Services by name (`crates/trial/src/dscp.rs`)."""
+"""The numbers of the Differentiated Services codepoints by name (`crates/trial/src/dscp.rs`)."""
 
 
 def _codepoint(value: object) -> int:
@@ -159,7 +160,7 @@ Codepoint = Annotated[
         {"anyOf": [{"enum": list(CODEPOINTS)}, {"type": "integer", "minimum": 0, "maximum": 63}]}
     ),
 ]
-"""A codepoint of Differentiated Services, by its name or its number."""
+"""The number of a Differentiated Services codepoint. A scenario states its name or its number."""
 
 
 class App(Timing):
@@ -245,7 +246,7 @@ class App(Timing):
         return {"anyOf": [*tables, kind_schema.table(no_kind)]}
 
     def copies(self, defaults: Timing) -> int:
-        """The number of copies. A list of starts makes one copy for each start."""
+        """The number of copies: one per start in a list, also of `defaults`, or else `count`."""
         start = self.start if self.start is not None else defaults.start
         return len(start) if isinstance(start, tuple) else self.count
 
@@ -274,8 +275,9 @@ _TRANSFERS = {
     **dict.fromkeys(("browsing", "browser", "pages", "http", "www"), "did you mean `web`?"),
     **dict.fromkeys(("music", "radio", "audio", "spotify"), "did you mean `audio_stream`?"),
     **dict.fromkeys(("photos", "photo"), "did you mean `photo_upload`?"),
+    **dict.fromkeys(("responsiveness", "networkquality", "speedtest"), "did you mean `rpm`?"),
 }
-"""Suggestions for common names of applications."""
+"""Hints for common names of applications that are not names of kinds."""
 
 
 def _kinds_hint() -> str:

@@ -10,7 +10,7 @@ from aqmlab.base.errors import ScenarioError
 
 @dataclass(frozen=True, slots=True)
 class BuiltinFiles:
-    """The built-in files of the subpackage named `room`. Messages call such a file a `noun`."""
+    """The built-in files of the subpackage `room`. Messages call such a file by the word `noun`."""
 
     room: str
     noun: str

@@ -135,7 +135,7 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
         return self._families[family]
 
     def __iter__(self) -> Iterator[str]:
-        """The families."""
+        """An iterator over the names of the families."""
         return iter(self._families)
 
     def __len__(self) -> int:
@@ -151,7 +151,7 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
         return kinds[name]
 
     def refuse_setting(self, profile: str, name: str) -> BadValueError | None:
-        """The error if `profile` lacks the setting `name` and another profile has it."""
+        """The error if `profile` lacks the setting `name` and another profile has it, or `None`."""
         kind, any_host = self.find("profiles", profile), self.any_profile()
         if any_host is None or name in kind.params or name not in any_host.params:
             return None
@@ -168,9 +168,10 @@ class Catalogue(Mapping[str, Mapping[str, Kind]]):
 
 
 def table_of(family: str, text: str) -> Table:
-    """The kind and parameters of a text such as "fq_codel limit=1000".
+    """The table of a text such as "fq_codel limit=1000".
 
-    An unknown kind is refused before its parameters, because its parameters have no meaning.
+    Raises `BadValueError` for an invalid text. An unknown kind is refused before its parameters,
+    because its parameters have no meaning.
     """
     try:
         return kind_table(text)
@@ -212,11 +213,11 @@ def _kind(family: str, entry: Mapping[str, Any]) -> Kind:
 
 
 def raw() -> Mapping[str, list[dict[str, Any]]]:
-    """The kinds of each family, read from the simulator's binary."""
+    """The entries of each registry of the core, by the name of the registry."""
     return _core.catalogue()
 
 
 @lru_cache(maxsize=1)
 def load() -> Catalogue:
-    """The catalogue of this build."""
+    """The catalogue of the core's kinds, which is made only once."""
     return Catalogue(raw())

@@ -13,7 +13,7 @@ from aqmlab.base.unique_names import Names
 _MOST_NAME = 100
 
 RESERVED = ("trial", "seed", "chunk", "campaign")
-"""Names of columns that every table has, that the folders of its files add, or that queries add."""
+"""Names of columns that every table has, that the folders of tables add, or that queries add."""
 
 _NAME = re.compile(r"[^\W\d_](?:[\w .-]*[\w.-])?")
 
@@ -62,7 +62,7 @@ class TrialNames:
         self._known: dict[tuple[str, str], str] = {}
 
     def of(self, conditions: Mapping[str, str | int | float], seed: int) -> str:
-        """The name of the next trial, which has these conditions and this seed."""
+        """A new name for the next trial, which has these conditions and this seed."""
         parts = [f"{file_safe(name)}={self._value(name, one)}" for name, one in conditions.items()]
         return self._whole.free(_cut(",".join([*parts, f"seed={seed}"])))
 
@@ -75,14 +75,14 @@ class TrialNames:
 
 
 def _cut(wanted: str) -> str:
-    """Shortens `wanted` to the maximum length of a file name."""
+    """Shortens `wanted` for file names if it is long. A hash distinguishes shortened names."""
     if len(wanted) <= 180:
         return wanted
     return f"{wanted[:160]}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}"
 
 
 def file_safe(value: str | int | float) -> str:
-    """Formats a value for file names, without the separators of a trial's name."""
+    """Formats a value for file names, without blanks and the separators of a trial's name."""
     text = re.sub(r"\s*Mbit/s$", "", str(value))
     text = re.sub(r"\s+", "", text).replace("/", "-").replace("=", "")
     return re.sub(r"[^A-Za-z0-9._+-]", "-", text)[:80] or "-"

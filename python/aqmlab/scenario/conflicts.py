@@ -19,10 +19,10 @@ from aqmlab.scenario.merge import Keys, Layer
 from aqmlab.scenario.sweep import Loop, Step
 
 Where = Callable[[str], str]
-"""Formats the location of a loop for a message."""
+"""A function that formats the location of a loop for a message, given the loop's name."""
 
 _CHOOSING = ("profile", "kind")
-"""Keys that replace a whole table, because the members of another kind do not apply to it."""
+"""Keys whose value decides which other members a table can have."""
 
 
 def in_order(changes: Iterable[Layer]) -> list[Layer]:
@@ -35,7 +35,7 @@ def in_order(changes: Iterable[Layer]) -> list[Layer]:
 
 
 def choosing_first(changes: Iterable[Layer]) -> list[Layer]:
-    """Moves removals of applications, and changes of a profile or a kind, to the front.
+    """Sorts removals of applications, and changes of a profile or a kind, to the front.
 
     Other changes keep their order, so a later option overrides an earlier option.
     """
@@ -89,7 +89,10 @@ def refuse_overlaps(
 
 
 def overlap(first: Layer, second: Layer) -> bool:
-    """Returns whether two changes set the same parameter."""
+    """Returns whether two changes set the same parameter.
+
+    A change of a table sets all parameters in the table.
+    """
     return any(
         one[: len(other)] == other or other[: len(one)] == one
         for one in _leaves(first)
@@ -143,9 +146,9 @@ class Effects:
         ]
 
     def note(self, picks: Sequence[int], spec: Mapping[str, object]) -> None:
-        """Records the trial of the steps `picks`.
+        """Records the trial `spec` of a combination. `picks` has the index of a step for each loop.
 
-        The caller notes combinations in the order of the loops.
+        The caller records all combinations in one order, with the last loop innermost.
         """
         if not any(self._folded):
             return

@@ -96,7 +96,7 @@ def _duration_above_zero(value: object) -> Duration:
 
 
 def refuse_rate(bps: int, written: object) -> None:
-    """Raises `BadValueError` if a link cannot have the rate `written`."""
+    """Raises `BadValueError`, which shows `written`, if a link cannot have the rate `bps`."""
     if not 1_000 <= bps <= 100_000_000_000:
         raise BadValueError(
             f"`{shown(written)}` is outside the supported range",
@@ -180,7 +180,7 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """The members that differ from their defaults."""
+        """Yields the required members, and the members that differ from their defaults."""
         for name, field in type(self).model_fields.items():
             value = getattr(self, name)
             if field.is_required() or value != field.get_default(call_default_factory=True):
@@ -203,7 +203,7 @@ class Value(BaseModel):
     ) -> JsonSchemaValue:
         """The schema of the table in a file.
 
-        No key is required, because `extends` may supply it.
+        The schema requires no key, because `extends` may supply any key.
         """
         made = handler.resolve_ref_schema(handler(core))
         own = {name: _member(one) for name, one in made.get("properties", {}).items()}
@@ -215,7 +215,7 @@ class Value(BaseModel):
     def written_schema(
         cls, own: kind_schema.Properties, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """The schema of this value's notations. `own` is the schema of its members."""
+        """The schema of this value's notations. `own` has the schemas of its members by name."""
         return kind_schema.table(own)
 
 
@@ -291,12 +291,12 @@ class Choice(Value):
 
 
 def spelled_all(params: Mapping[str, Parameter]) -> dict[str, Plain]:
-    """Parameters in scenario notation."""
+    """The parameters `params` in scenario notation."""
     return {name: spelled(value) for name, value in params.items()}
 
 
 def in_base_units(params: Mapping[str, Parameter]) -> dict[str, Plain | None]:
-    """Parameters in the simulator's form: ns, bytes and bit/s."""
+    """The parameters `params` in the simulator's form: ns, bytes and bit/s."""
     return {name: base_units(value) for name, value in params.items()}
 
 
@@ -318,7 +318,8 @@ def checked(
 ) -> FrozenDict[Parameter]:
     """Checks the parameters `given` to `kind` and converts them to values.
 
-    `also` lists other valid names in the same table, for the hint.
+    `also` lists other valid names in the same table, for the hint. Raises `BadMemberError` for an
+    unknown parameter or an invalid value.
     """
     params: dict[str, Parameter] = {}
     for name, value in given.items():
@@ -336,12 +337,12 @@ def checked(
 
 
 class Qdisc(Choice):
-    """A queue discipline."""
+    """A queue discipline, with its parameters."""
 
     family = "disciplines"
 
 
 class CongestionControl(Choice):
-    """A congestion control."""
+    """A congestion control algorithm, with its parameters."""
 
     family = "tcp"

@@ -15,7 +15,7 @@ from aqmlab.scenario.model import Scenario
 
 
 class _Generator(GenerateJsonSchema):
-    """The generator of pydantic, with default values as a file holds them."""
+    """Pydantic's generator, with default values in the form of a scenario file."""
 
     def encode_default(self, dft: Any) -> Any:
         return plain(dft)

@@ -49,12 +49,12 @@ def named(kind: Kind) -> Properties:
 
 
 def params(kind: Kind, handler: GetJsonSchemaHandler) -> Properties:
-    """The keys of the parameters of `kind`."""
+    """The schemas of the parameters of `kind`, by name."""
     return {name: _param(param, handler) for name, param in kind.params.items()}
 
 
 def any_params(kinds: Mapping[str, Kind]) -> Properties:
-    """The keys of all parameters of `kinds`, with any value."""
+    """The names of all parameters of `kinds`, each with a schema that permits any value."""
     names = {name for kind in kinds.values() for name in kind.params}
     return {name: {} for name in sorted(names)}
 

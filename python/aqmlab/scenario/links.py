@@ -25,7 +25,7 @@ from aqmlab.scenario.quantities import Duration, Share
 from aqmlab.scenario.schema_definitions import reference
 
 OVERHEADS = _core.overheads()
-"""The bytes that links charge beyond IP, and the bytes that the discipline before a link counts.
+"""The overheads of kinds of lines by name, in the members of `Overhead`.
 
 The core states them with their sources (`crates/trial/src/scenario.rs`).
 """
@@ -140,7 +140,7 @@ class _Gateway(_Port):
 
 
 class Impairments(Value):
-    """The disturbances of packets after a link."""
+    """The losses, the jitter and the reordering of packets after a link."""
 
     loss: Share = Field(Share(0.0), description="the probability of a packet loss after the link")
     jitter: Duration = Field(
@@ -171,7 +171,7 @@ class Link(Impairments, _Gateway):
 
 
 def both_ways_schema(link: type[Hop | Link], handler: GetJsonSchemaHandler) -> Properties:
-    """The keys of `link` in the enclosing table, in which each key applies to both directions."""
+    """The schemas of the keys of `link` in a table in which they apply to both directions."""
     keys = handler.resolve_ref_schema(reference(link.__pydantic_core_schema__, handler))
     pair = {"type": "string", "examples": ["12/1 Mbit/s"], "description": "Down before up."}
     return {**keys["properties"], "rate": pair}

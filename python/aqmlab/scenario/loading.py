@@ -33,13 +33,13 @@ class Found(NamedTuple):
     layer: Layer
     name: str
     source: str
-    """The file or built-in name."""
+    """The path of the file, or the word `built-in` and the name."""
     text: str
     """The scenario's own text, including comments."""
 
 
 def find(source: str | Path) -> Found:
-    """Finds the scenario of a file or a built-in name."""
+    """Finds the scenario of a file or a built-in name; raises `ScenarioError` if there is none."""
     path = Path(source)
     if str(source) in builtin_names():
         name = str(source)

@@ -79,7 +79,7 @@ def read_toml(text: str, source: str) -> Layer:
 
 
 def refuse_path(text: object, source: str) -> None:
-    """Refuses the name of a file, and a path, where a caller from Python must pass a TOML text."""
+    """Raises `ScenarioError` if `text` is a path or the name of a file instead of a TOML text."""
     is_name = isinstance(text, str) and re.fullmatch(r"[^=\n]{1,1000}\.toml", text) is not None
     if is_name or not isinstance(text, str):
         problem = f"`{shown(text)}` is not the text of a TOML file"
@@ -87,7 +87,7 @@ def refuse_path(text: object, source: str) -> None:
 
 
 def _syntax_error(problem: str, text: str, source: str) -> ScenarioError:
-    """Moves the line to the front of a `tomllib` message, which ends "(at line L, column C)"."""
+    """The error for a message of `tomllib`, with the line at its end moved to the front."""
     lines = text.split("\n")
     number = len(lines)
     found = _AT.fullmatch(problem)
@@ -98,7 +98,7 @@ def _syntax_error(problem: str, text: str, source: str) -> ScenarioError:
 
 
 def _unquoted(line: str) -> str | None:
-    """A hint if the value of a line is text without quotes."""
+    """A hint if a value in `line` is text without quotes; otherwise `None`."""
     bare = _STRING.sub('""', line[:1000]).partition("#")[0].partition("=")[2]
     first, *members = re.split(r"[\[\]{},]", bare)
     for value in (first, *(one.partition("=")[2] or one for one in members)):
@@ -112,7 +112,7 @@ def _unquoted(line: str) -> str | None:
 
 
 def from_address(address: str, value: Any, place: str) -> Layer:
-    """A layer that sets one dotted `address` to `value`."""
+    """The expanded layer that sets the dotted `address` to `value`. `place` is its location."""
     keys = split_address(address, place)
     data: Any = value
     for key in reversed(keys):
@@ -125,7 +125,7 @@ def from_address(address: str, value: Any, place: str) -> Layer:
 
 
 def split_address(address: str, place: str) -> Keys:
-    """The keys of a dotted address; raises `ScenarioError` for an address of no parameter."""
+    """The keys of a dotted address; raises `ScenarioError` for an address that cannot be set."""
     keys = tuple(key.strip() for key in address.split("."))
     if keys[0] not in ROOTS or not all(keys) or len(keys) > MOST_NESTING:
         if keys[0] in (*BOTH_WAYS, "queue", "rtt", "lan", "modem", "wifi", "down", "up"):
@@ -149,9 +149,9 @@ def leaves(value: Any, above: Keys = ()) -> Iterator[tuple[Keys, Any]]:
 
 
 def combine(layers: Iterable[Layer]) -> Layer:
-    """Combines several changes.
+    """Combines several changes into one layer.
 
-    Together, several changes may replace a loop that each change replaces only in part.
+    Together, the changes may replace a whole loop of which each replaces only a part.
     """
     whole = Layer({})
     for layer in layers:
@@ -195,7 +195,7 @@ def _merged(base: Any, over: Any) -> Any:
 
 
 def uncovered(vary: Mapping[str, object], fixed: Iterable[str]) -> Table:
-    """Removes loops over `fixed` addresses from `vary`, and their changes from linked loops."""
+    """A copy of `vary` without the `fixed` addresses, in loops and in the steps of linked loops."""
     given = {one for item in fixed for one in _both(item)}
     left: Table = {}
     for name, values in vary.items():
@@ -249,7 +249,7 @@ def _prefixes(address: str) -> Iterator[str]:
 
 
 def _both(address: str) -> tuple[str, ...]:
-    """The expanded form of an address; "path.qdisc" has two directions."""
+    """The expanded addresses of an address: two for a key of both directions, otherwise one."""
     above, below = of_both_ways(tuple(address.split(".")))
     if not below:
         return (address,)

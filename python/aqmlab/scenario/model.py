@@ -1,9 +1,9 @@
 """The scenario as frozen values, identical in Python and in TOML.
 
-A scenario states everything on which a run depends, except the seed. Quantities are values with one
-canonical spelling (`Rate.parse("12mbit")` is "12 Mbit/s"), so equal quantities compare as equal.
-The constructors accept quantities in scenario notation, and refuse unknown names and wrong units.
-Numbers in base units appear only in `aqmlab.planning.lowering`.
+A scenario states everything on which its trials depend, except the engine. Quantities are values
+with one canonical spelling (`Rate.parse("12mbit")` is "12 Mbit/s"), so equal quantities compare as
+equal. The constructors accept quantities in scenario notation, and refuse unknown names and wrong
+units. `aqmlab.planning` converts quantities to base units.
 """
 
 from __future__ import annotations

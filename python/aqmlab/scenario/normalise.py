@@ -34,7 +34,7 @@ _INNER = ("params", "settings")
 _WITH_INNER = ("path", "hosts", "apps", "defaults")
 _LEAVES = frozenset(("qdisc", "queue", "overhead", "cc"))
 _DEPENDS: dict[Keys, Keys] = {("measure",): ("duration",)}
-"""For a table, the key with whose value the table's defaults must be consistent."""
+"""By table: the key whose value can conflict with the table's defaults."""
 
 MOST_APPS = 10_000
 """The maximum number of applications of a trial, including copies, as in the simulator."""
@@ -44,7 +44,7 @@ _MOST_LOOPS = 100
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The location and the spelling of a key."""
+    """The location of a key, and its path as the user wrote it."""
 
     place: str
     path: str
@@ -62,7 +62,7 @@ class Layer:
     source: str = ""
 
     def where(self, keys: tuple[str | int, ...]) -> str:
-        """The location of `keys` for a message."""
+        """The location of `keys`, or of the nearest table around them, for a message."""
         wanted = tuple(str(key) for key in keys)
         for length in range(len(wanted), 0, -1):
             origin = self.origins.get(wanted[:length])
@@ -77,7 +77,10 @@ class Layer:
 
 
 def expand(layer: Layer) -> Layer:
-    """Expands a layer to the form in which layers are merged."""
+    """Expands `layer` to the form in which layers are merged, and returns it.
+
+    The layer gets new tables and further origins. Its earlier tables stay unchanged.
+    """
     layer.data = copy.deepcopy(layer.data)
     _refuse_many_apps(layer)
     if isinstance(layer.data.get("apps"), list):
@@ -98,7 +101,7 @@ def expand(layer: Layer) -> Layer:
 
 
 def _lift(layer: Layer, keys: Keys, table: Table) -> Iterator[Keys]:
-    """Moves members of `params` and `settings` to the table around them."""
+    """Moves the members of `params` and `settings` into `table`; yields the keys of both tables."""
     for name in _INNER:
         inner = table.get(name)
         if not isinstance(inner, dict):
@@ -113,7 +116,10 @@ def _lift(layer: Layer, keys: Keys, table: Table) -> Iterator[Keys]:
 
 
 def _lift_origins(layer: Layer, lifted: Collection[Keys]) -> None:
-    """Moves the origins of lifted members, in one pass because there may be many applications."""
+    """Copies the origins of lifted members to their new keys.
+
+    A single pass suffices for all tables, because there may be many applications.
+    """
     for keys, origin in list(layer.origins.items()):
         for length in range(2, len(keys)):
             if keys[:length] in lifted:
@@ -165,7 +171,7 @@ def _name_apps(layer: Layer) -> None:
 
 
 def _free_name(app: Mapping[str, Any], taken: Mapping[str, Any], kinds: Names) -> str:
-    """A name for an unnamed application: its kind, with a number if there are several."""
+    """A free name for an unnamed application: its kind, with a number if there are several."""
     name = kinds.free(str(app.get("kind", "app")))
     while name in taken:
         name = kinds.free(str(app.get("kind", "app")))

@@ -22,7 +22,7 @@ MOST_NESTING = 60
 """The largest number of levels of nested tables and lists."""
 
 _UNIT = r"([A-Za-z]{1,9}(?:/s)?)"
-"""A unit or another word, so that the error for a wrong unit names this unit."""
+"""The pattern of a unit. It accepts any word, so that the error for a wrong unit names the word."""
 _PAIR = re.compile(rf"([0-9.]{{1,20}})\s*(?:{_UNIT}\s*)?/\s*([0-9.]{{1,20}})\s*{_UNIT}?")
 _MARK = re.compile(r"""\"{3}|'{3}|["'.=,\n\[\]{}]|#[^\n]*""")
 _ENDS = {
@@ -36,6 +36,8 @@ _ENDS = {
 
 def rate_pair(text: str) -> tuple[str, str]:
     """The rates down and up of "12/1 Mbit/s", "12 Mbit/s / 800 kbit/s", "12 Mbit/s" or "95 %".
+
+    Raises `BadValueError` for any other text.
 
     >>> rate_pair("1.5/0.5 Mbit/s"), rate_pair("90/95 %")
     (('1.5 Mbit/s', '500 kbit/s'), ('90 %', '95 %'))
@@ -73,7 +75,7 @@ def _shares(text: str) -> list[str]:
 
 
 def kind_table(text: str) -> Table:
-    """Parses a kind with parameters, such as "fq_codel limit=1000 target=5ms", into a table.
+    """Parses a kind with parameters into a table; raises `BadValueError` for an invalid text.
 
     >>> kind_table("fq_codel limit=1000")
     {'kind': 'fq_codel', 'limit': 1000}
@@ -113,7 +115,7 @@ _TC_FLAGS = {
 
 
 def refuse_deep_nesting(text: str, source: str) -> None:
-    """Refuses deep nesting, because `tomllib` and all readers of its result are recursive."""
+    """Raises `ScenarioError` for deep nesting in a TOML text, because its readers are recursive."""
     depth = dots = at = 0
     while found := _MARK.search(text, at):
         mark, at = found[0], found.end()
@@ -130,7 +132,7 @@ def refuse_deep_nesting(text: str, source: str) -> None:
 
 
 def refuse_deep(value: Any, place: str) -> None:
-    """Refuses deep nesting of values from Python, because later functions are recursive."""
+    """Raises `ScenarioError` for deep nesting of values, because later functions are recursive."""
     waiting = [(value, 0)]
     while waiting:
         one, depth = waiting.pop()

@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from aqmlab.base.errors import BadValueError, shown
 
 LARGEST = 10**18
-"""The largest number in base units."""
+"""The largest quantity in base units, and the largest plain number."""
 
 _NUMBER = re.compile(
     r"([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,3})?)\s*(.*)", re.S
@@ -50,7 +50,7 @@ def plain(value: object) -> Decimal | None:
 
 
 def whole(number: Decimal, value: object, what: str) -> int:
-    """Rounds `number` to whole base units. Errors name `value` and describe it as `what`."""
+    """Rounds `number` to whole base units. Errors name `value`, and call it a `what`."""
     if number < 0:
         raise BadValueError(f"`{shown(value)}` is negative", f"a {what} cannot be below zero")
     if number > LARGEST:
@@ -59,8 +59,10 @@ def whole(number: Decimal, value: object, what: str) -> int:
 
 
 def not_a(what: str, value: object, example: str, units: tuple[str, ...] = ()) -> BadValueError:
-    """The error for a `value` that is not a `what`. For a number without a unit, the hint lists
-    possible `units`."""
+    """The error for a `value` that is not a `what`.
+
+    For a number without a unit, the hint lists possible `units`.
+    """
     hint = f'write a number and a unit, such as "{example}"'
     if units and plain(value) is not None:
         meant = [f'"{shown(value)} {unit}"' for unit in units]

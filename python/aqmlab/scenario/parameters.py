@@ -22,7 +22,7 @@ Parameter = Quantity | Plain | None
 
 
 def duration_or_off(value: object) -> Duration | None:
-    """Reads a duration, or `None` for "off"."""
+    """Reads a duration; `None` for "off", "none", "never" and false."""
     if value is None or value is False or (isinstance(value, str) and value.strip() in _OFF):
         return None
     try:
@@ -34,7 +34,7 @@ def duration_or_off(value: object) -> Duration | None:
 
 
 def rate_or_off(value: object) -> Rate | None:
-    """Reads a rate, or `None` for "off"."""
+    """Reads a rate; `None` for "off", "none", "never" and false."""
     if value is None or value is False or (isinstance(value, str) and value.strip() in _OFF):
         return None
     return Rate.parse(value)
@@ -59,7 +59,7 @@ _TYPES: Mapping[str, Callable[[int], Quantity]] = {
 
 
 def of_base_units(kind: str, value: Plain | None) -> Parameter:
-    """The value of a parameter of type `kind` whose number of base units is `value`."""
+    """The value of a parameter of type `kind`, from `value` in base units."""
     quantity = _TYPES.get(kind)
     return quantity(int(value)) if quantity is not None and value is not None else value
 

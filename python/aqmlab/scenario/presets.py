@@ -1,4 +1,4 @@
-"""Presets: settings of `cake` by direction, as a program on gateways uses them."""
+"""Presets: parameters of `cake` by direction, as sqm-scripts sets them on gateways."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def load() -> Mapping[str, Table]:
 
 
 def apply(way: str, link: Table) -> None:
-    """If the discipline of a gateway's link is a preset, replaces it by `cake`.
+    """Replaces the discipline in the table `link` of a gateway by `cake`, if it is a preset.
 
     `way` is the direction of the link, "up" or "down". Parameters in `link` override the preset's
     parameters. CAKE limits the rate, unless the link has another shaper.

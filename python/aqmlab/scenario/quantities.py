@@ -31,7 +31,7 @@ from aqmlab.scenario.number_text import (
 from aqmlab.scenario.schema_definitions import NUMBER_PATTERN, Definition
 
 NS_PER_S = 1_000_000_000
-"""Nanoseconds in a second."""
+"""The number of nanoseconds in a second."""
 
 _DURATIONS = {
     "ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000,
@@ -62,12 +62,15 @@ class Quantity:
     @classmethod
     @abstractmethod
     def parse(cls, value: object) -> Self:
-        """Reads a quantity; raises `BadValueError` for a wrong value."""
+        """Reads a quantity from text, a number or a value of this type.
+
+        Raises `BadValueError` for a wrong value.
+        """
 
     @property
     @abstractmethod
     def base_units(self) -> int | float:
-        """The number of base units."""
+        """The quantity as a number of base units."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _: Any, __: GetCoreSchemaHandler) -> CoreSchema:
@@ -330,7 +333,7 @@ class Share(Quantity):
 
 
 def _in_largest(amount: int, steps: tuple[tuple[int, str], ...]) -> str:
-    """Formats `amount` in the first unit of `steps` that is not larger than `amount`."""
+    """Formats `amount` in the first unit of `steps` that does not exceed it, or in the last."""
     for scale, unit in steps:
         if amount >= scale:
             return f"{trimmed(Decimal(amount) / scale)} {unit}"

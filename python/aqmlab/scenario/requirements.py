@@ -16,7 +16,7 @@ from aqmlab.scenario.fields import Frozen, FrozenDict, LinkRate, Value
 from aqmlab.scenario.quantities import Duration, Share
 
 SETS = tuple(one["name"] for one in _core.catalogue()["requirements"])
-"""The names of the sets of requirements."""
+"""The names of the core's sets of requirements."""
 
 PERCENTILES = tuple(_core.requirement_percentiles())
 """The percentiles of round-trip times that a requirement may limit."""

@@ -16,7 +16,7 @@ from typing import Any
 from aqmlab.base.errors import BadValueError, shown
 
 LARGEST = 2**63 - 1
-"""The largest seed."""
+"""The largest seed, which is the largest value of a table's column."""
 
 MOST = 100_000
 """The maximum number of seeds of a scenario."""
@@ -35,13 +35,13 @@ SCHEMA = {
     ],
     "description": 'The number of repetitions, or the seeds: 5, "3-7", "7-7" or [1, 4].',
 }
-"""The JSON Schema of the seeds."""
+"""The JSON Schema of the key `seeds`."""
 
 _HINT = 'write how many, such as 5, or which, such as "3-7", "1,4,9" or "7-7"'
 
 
 def numbers(value: Any) -> tuple[int, ...]:
-    """The seeds that `value` lists.
+    """The seeds that `value` lists; raises `BadValueError` for an invalid value.
 
     >>> numbers(3), numbers("3-5"), numbers([1, 4]), numbers("1,7-8"), numbers(range(2))
     ((1, 2, 3), (3, 4, 5), (1, 4), (1, 7, 8), (0, 1))

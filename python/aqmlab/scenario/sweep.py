@@ -32,7 +32,7 @@ from aqmlab.scenario.column_names import is_column, refuse_name
 from aqmlab.scenario.notation import Table
 
 Condition = str | int | float
-"""A varied value in scenario notation."""
+"""The label of a varied value, which is the value of a column."""
 
 MOST_TRIALS = 1_000_000
 _MOST_COMBINATIONS = 100_000  # each is resolved before the first trial runs
@@ -41,7 +41,7 @@ _MOST_CHANGES = 1_000
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a loop: its conditions, and the values that it sets."""
+    """One step of a loop: its columns with their labels, and the addresses with their values."""
 
     conditions: tuple[tuple[str, Condition], ...]
     changes: tuple[tuple[str, Any], ...]
@@ -175,7 +175,7 @@ def short_name(address: str) -> str:
 
 
 def label(value: Any) -> Condition:
-    """The label of a value: a number, text without parameters, a table's kind, or "off"."""
+    """The label of a value: a number, or text without the parameters of a kind."""
     if value is None:
         return "off"
     if isinstance(value, Mapping):
@@ -215,7 +215,7 @@ def _full_label(value: Any) -> Condition:
 
 @dataclass(frozen=True)
 class Point:
-    """One combination of all loops."""
+    """One combination: a step of each loop."""
 
     conditions: dict[str, Condition]
     changes: tuple[tuple[str, Any], ...]
@@ -235,7 +235,7 @@ def points(all_loops: tuple[Loop, ...]) -> Iterator[Point]:
 
 
 def combinations(all_loops: tuple[Loop, ...], seeds: int, engines: int) -> int:
-    """The number of points; raises `BadValueError` if there are too many points or trials."""
+    """The number of combinations; raises `BadValueError` for too many combinations or trials."""
     turns = [len(loop.steps) for loop in all_loops]
     count = math.prod(turns)
     product = " × ".join(map(str, turns))

@@ -49,7 +49,7 @@ class _Walker:
             self.found.setdefault(path[:depth], self.line)
 
     def _skip(self, blank_lines: bool) -> bool:
-        """Skips blanks, with `blank_lines` also line ends and comments; says if text is left."""
+        """Skips blanks, and with `blank_lines` line ends and comments. Whether text is left."""
         blanks = " \t\r\n" if blank_lines else " \t"
         while self.at < len(self.text):
             char = self.text[self.at]

@@ -22,7 +22,7 @@ from aqmlab.studies.laboratory import Asked, Laboratory
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reproduction:
-    """The figures of a study, drawn from the trials that this machine ran."""
+    """The figures of a study, drawn from the results of its trials."""
 
     study: str
     figures: tuple[str, ...]
@@ -58,8 +58,8 @@ def reproduce(
 
     `study` is the name or the folder of a study. `figures` are the numbers of figures, such as "3b"
     or ["3", "4a"]; without numbers, all figures are drawn. Without `out`, the trials are in the
-    folder that `aqmlab reproduce` uses, and no finished trial runs again. `progress=True` prints
-    the progress.
+    folder that `aqmlab reproduce` uses. No finished trial runs again. `progress=True` prints the
+    progress.
 
     Raises `RequestError` for an invalid request, and `TrialsError` if trials have no result.
     """
@@ -87,5 +87,5 @@ def reproduce(
 
 
 def _call(study: str | Path, numbers: Sequence[str]) -> str:
-    """The call that repeats the request, without folders of this machine."""
+    """The call for the page: the study's name and the figures, without other arguments."""
     return f"aqmlab.reproduce({Path(study).name!r}, figures={list(numbers)!r})"

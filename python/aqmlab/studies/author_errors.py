@@ -28,7 +28,7 @@ _SENTENCES = (NameError, ImportError, AttributeError, TypeError)
 
 @dataclass(frozen=True, slots=True)
 class SourcePlace:
-    """The place of a possible error: the study, the start line, and the claim or figure."""
+    """The place of a possible error: the study, the file, the line, and the claim or figure."""
 
     folder: Path
     """The study's folder."""
@@ -55,7 +55,7 @@ class SourcePlace:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Turns an error within the context into a `RequestError` with its place."""
+        """Turns an author's error within the context into a `RequestError` with its place."""
         try:
             yield
         except Exception as error:
@@ -81,7 +81,7 @@ def function_at(function: Callable[..., Any], otherwise: Path) -> tuple[Path, in
 
 
 def _relative(path: Path) -> str:
-    """A path relative to the current folder."""
+    """`path`, relative to the current folder if it lies in this folder."""
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 

@@ -1,8 +1,9 @@
 """Checks of claims: comparisons of numbers with bounds, and the share of checks that must hold.
 
-The median over seeds is compared with the bound. An ordering is a check of a ratio, computed seed
-by seed, and needs at least three seeds. An ordering holds if at least 80 % of the seeds agree, and
-fails if at most 20 % agree. Otherwise it is undecided, because a single run can show either result.
+The median over seeds is compared with the bound, except in an ordering. An ordering is a check of a
+ratio, computed seed by seed, and needs at least three seeds. It holds if at least 80 % of the seeds
+meet the bound, and fails if at most 20 % meet it. Otherwise it is undecided, because a single run
+can show either result.
 
 Checks of one kind count together. They belong to the same part of the claim's sentence and compare
 numbers with the same bound in the same way. A sentence about conditions in general holds if at
@@ -54,7 +55,7 @@ Relation = Literal["<", ">", "≈"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The comparison of a number for each seed with a bound."""
+    """A comparison of numbers, one for each seed, with a bound."""
 
     what: str
     """The quantity and its condition, in words."""
@@ -89,9 +90,9 @@ class Check:
         return [value for value in self.values.values() if not math.isnan(value)]
 
     def margin(self, value: float) -> float:
-        """The distance of `value` from the bound with its tolerance, relative to the bound.
+        """The distance of `value` from the bound plus its tolerance, relative to the bound.
 
-        It is negative on the wrong side.
+        It is negative if `value` does not meet the bound.
         """
         scale = abs(self.bound) or 1.0
         if math.isinf(value):
@@ -125,7 +126,7 @@ class Check:
 
     @property
     def contradicted(self) -> bool:
-        """Whether a share of at least `MOST_SEEDS` of the seeds visibly shows the opposite."""
+        """Whether the opposite is visible in at least the share `MOST_SEEDS` of the seeds."""
         opposite = sum(self._opposed(value) >= VISIBLE - 1e-9 for value in self.known)
         return opposite / len(self.values) >= MOST_SEEDS - 1e-9
 
@@ -151,11 +152,11 @@ class Check:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """An interval with at least 95 % confidence for the true median."""
+        """The interval for the true median over seeds; see the function `interval`."""
         return interval(self.known)
 
     def to_json(self) -> dict[str, Any]:
-        """The check as plain data."""
+        """The check in the form of `aqmlab claims --json`."""
         low, high = self.interval
         return {
             "what": self.what,
@@ -185,12 +186,12 @@ Known = BySeed | float
 
 
 def below(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
-    """A check that the numbers exceed `bound` by at most the share `slack` of it."""
+    """A check that the numbers are at most `bound` plus the share `slack` of it."""
     return Check(what, _by_seed(values), "<", bound, slack, unit)
 
 
 def above(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
-    """A check that the numbers fall short of `bound` by at most the share `slack` of it."""
+    """A check that the numbers are at least `bound` minus the share `slack` of it."""
     return Check(what, _by_seed(values), ">", bound, slack, unit)
 
 
@@ -217,7 +218,7 @@ def alike(what: str, these: BySeed, those: BySeed, *, within: float) -> Check:
 
 
 def part(name: str, checks: Iterable[Check]) -> list[Check]:
-    """Assigns `checks` to a part of a sentence, so that other parts' checks count separately."""
+    """Copies of `checks` for the part `name` of a sentence; each part counts separately."""
     return [replace(check, part=name) for check in checks]
 
 
@@ -227,9 +228,9 @@ def always(words: str, checks: Iterable[Check]) -> list[Check]:
 
 
 def mostly(words: str, checks: Iterable[Check], share: float = MOSTLY) -> list[Check]:
-    """Checks of which only `share` must hold, as the paper's words such as "in most cases" state.
+    """Checks of which at least `share` must hold, as words such as "in most cases" state.
 
-    `words` is empty if the share is the claim's own rule.
+    `words` are the paper's; they are empty if the share is the claim's own rule.
     """
     return [replace(check, needed=share, words=words) for check in checks]
 

@@ -1,6 +1,6 @@
 """A table of the chunks of video streams, with one row per chunk.
 
-In `app_series`, each of a player's measurements of a chunk has its own row. Here they are columns:
+In `app_series`, each measurement of a chunk has its own row. In this table, it has a column:
 
 | Column        | Unit   | Meaning                                                     |
 |---------------|--------|-------------------------------------------------------------|
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 def of(results: CampaignResults) -> pl.DataFrame:
-    """A row per chunk of each stream that arrived in the measured interval."""
+    """The table of the chunks that arrived in the measured interval, of every stream.
+
+    `results.memo` keeps the table for the next call.
+    """
     if "chunks" not in results.memo:
         results.memo["chunks"] = _chunks(results)
     return results.memo["chunks"]
@@ -54,7 +57,10 @@ def measured(
 
 
 def _second(name: str) -> pl.Expr:
-    """A time of `measure` in a resolved trial, in seconds. No condition begins with "_"."""
+    """The time `measure.NAME` of each trial in seconds, as the column `_NAME`.
+
+    The column cannot be a condition, because no condition begins with "_".
+    """
     import polars as pl
 
     path = f"$.measure.{name}_ns"

@@ -1,9 +1,9 @@
 """Claims of papers, and the rule by which they hold.
 
-A claim consists of checks (`checks`). A check compares a number for each seed, under one condition,
-with a bound. The claim holds if enough checks of each kind hold; `checks` has the shares. This rule
-is the same for all claims. A claim about arithmetic needs no trials, and its numbers do not depend
-on seeds.
+A claim consists of checks. A check compares a number for each seed, under one condition, with a
+bound. The claim holds if enough checks of each kind hold; the module `checks` states the shares.
+This rule is the same for all claims. A claim about arithmetic needs no trials, and its numbers do
+not depend on seeds.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ SEEDS_DIFFER = "seeds differ: one run may show this, and another the opposite"
 
 @dataclass(frozen=True, slots=True)
 class CheckGroup:
-    """Checks that count together."""
+    """The checks of one kind, which count together."""
 
     checks: Sequence[Check]
 
@@ -121,7 +121,7 @@ def _strength(check: Check) -> tuple[bool, bool, float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The checks of a claim."""
+    """The checks of a claim, and a note on them."""
 
     checks: Sequence[Check]
     note: str = ""
@@ -160,7 +160,7 @@ Judge = Callable[..., Evidence | Check | Sequence[Check]]
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper, and its judge."""
+    """A statement of a paper, and the function that judges it."""
 
     number: str
     source: str
@@ -175,7 +175,7 @@ class Claim:
 
 
 class Claims(list[Claim]):
-    """The claims of a study, in order. A call decorates a function as the judge of a claim."""
+    """The claims of a study, in order. A call makes a decorator for the judge of a claim."""
 
     def __call__(
         self,
@@ -197,7 +197,7 @@ class Claims(list[Claim]):
 
     @classmethod
     def of(cls, *parts: Claims) -> Claims:
-        """The claims of several modules, by number."""
+        """The claims of several modules, sorted by number."""
         found = cls()
         for claim in sorted((one for own in parts for one in own), key=_place):
             found._add(claim)
@@ -210,7 +210,7 @@ class Claims(list[Claim]):
 
 
 def _place(claim: Claim) -> list[tuple[int, str]]:
-    """The sort key of a claim: 2-9, 2-10, 2-10b.
+    """The sort key of a claim, by which 2-9 precedes 2-10, and 2-10 precedes 2-10b.
 
     >>> number = lambda name: _place(Claim(name, "", "", (), print))
     >>> number("2-9") < number("2-10") < number("2-10b")
@@ -235,7 +235,7 @@ class ClaimResult:
     """The author's error, if any, that prevents a judgement of the claim."""
 
     def to_json(self) -> dict[str, Any]:
-        """The verdict as plain data."""
+        """The verdict in the form of `aqmlab claims --json`."""
         found = self.finding
         return {
             "id": self.claim.number,
@@ -252,7 +252,10 @@ class ClaimResult:
 
 
 def judge(claims: Sequence[Claim], laboratory: Laboratory) -> Iterator[ClaimResult]:
-    """Yields the verdict of each claim. The trials of the claims must have run."""
+    """Yields the verdict of each claim. The trials of the claims must have run.
+
+    If a claim's function raises an error, the claim cannot be judged.
+    """
     needs = [need for claim in claims for need in claim.needs]
     numbers = {
         scenario: Numbers(laboratory.results(*(one for one in needs if one.scenario == scenario)))

@@ -1,6 +1,6 @@
 """Runs the trials that figures and claims need, each only once.
 
-Every repetition of a scenario is a separate campaign in its own folder: STUDY/home/seed-1. The
+Every repetition of a scenario is a separate campaign in a folder such as STUDY/home/seed-1. The
 whole campaign is planned, but only the needed trials run. Another figure or more seeds add trials
 to the folder.
 """
@@ -74,7 +74,7 @@ class Repetition:
         ]
 
     def missing(self) -> list[Trial]:
-        """The needed trials that have not run yet."""
+        """The needed trials without a stored result."""
         unrecorded = self.unrecorded()
         if not unrecorded:
             return []
@@ -82,7 +82,7 @@ class Repetition:
         return [one for one in unrecorded if not dataset.has(one)]
 
     def needed(self) -> list[Trial]:
-        """The needed trials."""
+        """The trials of the campaign whose names are in `wanted`."""
         return [one for one in self.campaign.trials if one.id in self.wanted]
 
     def lots(self, trials: Sequence[Trial]) -> list[Lot]:
@@ -92,7 +92,7 @@ class Repetition:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The number of trials, and the expected time."""
+    """The number of trials, and the expected cost of the missing trials."""
 
     trials: int
     missing: int | None
@@ -100,7 +100,7 @@ class Count:
     simulated_s: float
     """The simulated seconds of the missing trials, or of all trials if `missing` is unknown."""
     expected: Expected | None = None
-    """The expected time, if known."""
+    """The expected run time and size of the missing trials' results, if known."""
 
 
 class Laboratory:
@@ -117,7 +117,7 @@ class Laboratory:
         self._snapshots = Snapshots()
 
     def plan(self, scenario: str) -> Plan:
-        """Every trial of a scenario, with every seed."""
+        """The plan of a scenario: every trial, with every requested seed."""
         if scenario not in self._plans:
             self._plans[scenario] = self._request(scenario, self.asked.seeds).plan()
         return self._plans[scenario]
@@ -131,7 +131,7 @@ class Laboratory:
         return {scenario: list(own.values()) for scenario, own in found.items()}
 
     def count(self, needs: Sequence[Trials]) -> Count:
-        """The number of trials in `needs`, and the number of these trials that have not run yet."""
+        """The number of trials in `needs`, how many have no result, and the cost of these."""
         if not self.asked.build and registry.unbuilt([self.asked.engine]):
             return self._count_unbuilt(needs)
         parts = self._parts(needs)
@@ -150,7 +150,7 @@ class Laboratory:
         return paces(lot for one in self._parts(needs) for lot in one.lots(one.needed()))
 
     def _count_unbuilt(self, needs: Sequence[Trials]) -> Count:
-        """The count without the missing trials, which only a built engine can identify."""
+        """The count without the number of missing trials, which is unknown without the engine."""
         found = [one for own in self.planned(needs).values() for one in own]
         length_ns = sum(one.spec.duration_ns for one in found)
         return Count(len(found), None, length_ns / 1e9)
@@ -271,7 +271,7 @@ def _refuse_other_use(folder: Path) -> None:
 
 
 def default_folder(study: Study, engine: str) -> Path:
-    """The default folder of a study's trials. Each build has its own folder."""
+    """The default folder of a study's trials. Each build of an engine has its own folder."""
     made_by = registry.identity(engine, versions())
     return (
         Path("results")

@@ -21,7 +21,7 @@ BySeed = dict[int, float]
 """A number for each seed; NaN if there is none."""
 
 Points = dict[int, list[tuple[float, float]]]
-"""Times in seconds and values, in order, for each seed."""
+"""A time series for each seed: times in seconds with values, in order."""
 
 
 class Unjudged(Exception):  # noqa: N818 (it is no error: a verdict)
@@ -52,8 +52,8 @@ class Numbers:
     """The numbers of a selection of trials. A condition selects one trial per seed.
 
     `take` is the statistic over many values: "mean", "min", "max", "deviation" (the standard
-    deviation), or a share, such as 0.95 for the 95th percentile. A `span` is a start and an end, in
-    seconds. Without a span, the whole trial counts.
+    deviation), or a quantile, such as 0.95 for the 95th percentile. A `span` is a start and an end,
+    in seconds. Without a span, the whole trial counts.
     """
 
     def __init__(self, results: Selection) -> None:
@@ -72,7 +72,7 @@ class Numbers:
     def flow(
         self, flow: str, column: str, at: At = NOWHERE, direction: str | None = None
     ) -> BySeed:
-        """A column of the table `flows`, for `direction` or else for the direction of the data."""
+        """A column of the table `flows`; without `direction`, of the only direction with data."""
         rows = self._of("flows", {"flow": flow}, at)
         rows = rows.filter(rows["primary"])
         if direction is not None:
@@ -89,20 +89,20 @@ class Numbers:
         return self._by_seed(rows, "value", f"{flow} {metric}", empty=True)
 
     def queue(self, link: str, column: str, at: At = NOWHERE) -> BySeed:
-        """A column of the table `queues`."""
+        """A column of the table `queues`, such as "sojourn_p50_ms"."""
         return self._by_seed(self._of("queues", {"link": link}, at), column, link)
 
     def summary(self, column: str, at: At = NOWHERE) -> BySeed:
-        """A column of the table `summary`: "jain_up", "jain_down"."""
+        """A column of the table `summary`, such as "jain_up" or "jain_down"."""
         return self._by_seed(self._of("summary", {}, at), column, "the trial")
 
     def conns(self, flow: str, column: str, at: At = NOWHERE) -> BySeed:
-        """The sum of a column of `conns` over a flow's connections: "rtos", "retransmissions"."""
+        """The sum of a column of `conns` over a flow's connections, such as "rtos"."""
         rows = self._of("conns", {"flow": flow}, at)
         return self._taken(rows, column, lambda own: float(own[column].sum()))
 
     def drops(self, link: str, flow: str, at: At = NOWHERE) -> BySeed:
-        """The number of packets of a flow that a queue dropped."""
+        """The number of packets of a flow that the queue of `link` dropped."""
         rows = self._of("queue_drops", {"link": link, "flow": flow}, at)
         if rows["seed"].n_unique() < rows.height:
             raise RequestError(f"{link}: the conditions match more than one trial")
@@ -177,13 +177,13 @@ class Numbers:
         return self._points(self._of("app_series", {"flow": flow, "metric": metric}, at), "value")
 
     def queued(self, link: str, column: str, at: At = NOWHERE) -> Points:
-        """The state of a queue over time, from `queue_series`: "backlog_packets"."""
+        """The state of a queue over time, from `queue_series`, such as "backlog_packets"."""
         return self._points(self._of("queue_series", {"link": link}, at), column)
 
     def gauge(
         self, link: str, gauge: str, at: At = NOWHERE, span: Span | None = None, take: Take = "mean"
     ) -> BySeed:
-        """A statistic of a gauge of a link's queue, from `queue_gauges`: "drop_probability"."""
+        """A statistic of a gauge of a link's queue over time, such as "drop_probability"."""
         rows = statistic.within(self._of("queue_gauges", {"link": link, "gauge": gauge}, at), span)
         return self._taken(rows, "value", lambda own: statistic.of(own["value"], take))
 
@@ -195,14 +195,14 @@ class Numbers:
         quantile: Take = 0.5,
         span: Span | None = None,
     ) -> BySeed:
-        """A statistic of a column over a stream's chunks in the measured interval: "ar_mbit"."""
+        """A statistic of a column of `chunks`, such as "ar_mbit", over a stream's chunks."""
         rows = statistic.within(self._of("chunks", {"flow": flow}, at), span)
         return self._taken(rows, column, lambda own: statistic.of(own[column], quantile))
 
     # --- Selection of rows ---------------------------------------------------------------------
 
     def _series(self, table: str, flow: str, at: At, direction: str | None) -> pl.DataFrame:
-        """The time series of a flow in `direction`, or else in the direction of the flow's data.
+        """The time series of a flow in `direction`; without it, in the only direction with data.
 
         In `tcp_series`, `direction` is a side. It is required if the flow has rows of both sides.
         """
@@ -231,7 +231,10 @@ class Numbers:
         return self._primary[flow]
 
     def _of(self, table: str, keys: Mapping[str, str], where: At) -> pl.DataFrame:
-        """The rows of one flow (or link) under one condition."""
+        """The rows with the values `keys`, such as a flow's name, under the condition `where`.
+
+        Raises `RequestError` for an unknown name.
+        """
         wanted = {**keys, **{name: where[name] for name in sorted(where)}}
         read = _Read(table, *next(iter(keys.items()))) if table in OVER_TIME else _Read(table)
         names = (read, tuple(wanted))
@@ -314,7 +317,7 @@ class Numbers:
 
 
 def refuse_unknown(what: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Raises `RequestError` for an unknown name."""
+    """Raises `RequestError` if one of `names` is not in `known`; `what` says what they name."""
     for name in names:
         if name not in known:
             raise RequestError(f"there is no {what} `{name}`", suggestion(str(name), known))
@@ -333,7 +336,7 @@ def ways(table: str) -> tuple[str, tuple[str, str]]:
 
 
 def _there_are(where: At, trials: Sequence[At]) -> str:
-    """The available values of the first condition that no trial matches."""
+    """A hint with the available values of the first condition that no trial matches."""
     for name, value in where.items():
         known = dict.fromkeys(own[name] for own in trials if name in own)
         if known and value not in known:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure that has been drawn."""
+    """A figure that has been drawn, and the paths of its images."""
 
     figure: Figure
     drawings: Sequence[Drawing]
@@ -36,7 +36,7 @@ class Shown:
 
 
 def draw(laboratory: Laboratory, figures: Sequence[Figure]) -> Iterator[Shown]:
-    """Draws figures after their trials have run, and saves them as PNG and SVG."""
+    """Draws each figure after its trials have run, saves it as PNG and SVG, and yields it."""
     for figure in figures:
         started = time.monotonic()
         drawings = list(_drawings(laboratory, figure))
@@ -46,7 +46,7 @@ def draw(laboratory: Laboratory, figures: Sequence[Figure]) -> Iterator[Shown]:
 
 
 def to_draw(laboratory: Laboratory, figure: Figure) -> Wanted:
-    """A figure of a study, for an estimate of its drawing time."""
+    """The name and simulated time of a figure, from which its drawing time is estimated."""
     trials = [one for own in laboratory.planned(figure.trials).values() for one in own]
     simulated_s = sum(one.spec.duration_s for one in trials)
     return Wanted(f"{laboratory.study.name} {figure.number}", simulated_s)
@@ -100,7 +100,7 @@ def _caption(laboratory: Laboratory, figure: Figure, made_by: str, digest: str |
 
 
 def write(laboratory: Laboratory, shown: Sequence[Shown], command: str) -> Path:
-    """Writes the page into the study's folder."""
+    """Writes the page as `index.html` into the laboratory's folder; returns its path."""
     text = (
         environment("aqmlab.studies", "aqmlab.report.page")
         .get_template("study.html.j2")
@@ -118,7 +118,7 @@ def write(laboratory: Laboratory, shown: Sequence[Shown], command: str) -> Path:
 
 @dataclass(frozen=True)
 class _PageEntry:
-    """A figure in the page."""
+    """A figure on the page, with its images."""
 
     number: str
     title: str
@@ -131,7 +131,7 @@ def _entry(shown: Shown) -> _PageEntry:
 
 
 def _scenarios(laboratory: Laboratory, shown: Sequence[Shown]) -> Iterator[tuple[str, str]]:
-    """The name and text of each scenario behind the figures."""
+    """Yields the file name and the text of each scenario behind the figures."""
     for name in dict.fromkeys(need.scenario for one in shown for need in one.figure.trials):
         path = laboratory.study.scenario(name, laboratory.asked.engine)
         yield path.name, path.read_text(encoding="utf-8")

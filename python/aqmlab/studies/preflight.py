@@ -36,9 +36,9 @@ class _Enough(Exception):  # noqa: N818 (it is no error: an end)
 
 
 def of_claims(claims: Sequence[Claim], laboratory: Laboratory) -> None:
-    """Raises `RequestError` for an error in a claim.
+    """Raises `RequestError` for an error in a claim that shows without results.
 
-    The error names the claim's place and number.
+    The `RequestError` names the claim's place and number.
     """
     for claim in claims:
         with laboratory.study.place_of_claim(claim).named():
@@ -49,8 +49,8 @@ def of_claims(claims: Sequence[Claim], laboratory: Laboratory) -> None:
 def of_figures(figures: Sequence[Figure], laboratory: Laboratory) -> None:
     """Raises `RequestError` for a figure whose trials do not exist.
 
-    Figures draw rows with columns of their own. A condition with the name of such a column is also
-    an error.
+    A condition with the name of a column that rows add (`DERIVED`) is also an error, except for a
+    `Lab` figure.
     """
     for figure in figures:
         with laboratory.study.place_of_figure(figure).named():
@@ -78,7 +78,7 @@ def _rehearse(claim: Claim, numbers: Sequence[_Numbers]) -> None:
 
 
 def _is_slip(error: Exception) -> bool:
-    """Returns whether an error is independent of the missing numbers."""
+    """Returns whether an error is the author's, and no effect of the missing numbers."""
     if isinstance(error, (NameError, AttributeError, TypeError)):
         # Without values, a variable may be unset or `None`.
         return not isinstance(error, UnboundLocalError) and "NoneType" not in str(error)
@@ -86,7 +86,10 @@ def _is_slip(error: Exception) -> bool:
 
 
 class _Numbers:
-    """Replaces `Numbers`; returns NaN for each seed."""
+    """A placeholder for `Numbers`.
+
+    Its methods compare their arguments with the plan, and return NaN for each seed.
+    """
 
     def __init__(self, trials: Sequence[PlannedTrial]) -> None:
         self.seeds = sorted({trial.seed for trial in trials})

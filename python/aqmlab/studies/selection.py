@@ -47,7 +47,10 @@ class Snapshots:
         self._taken: dict[Path, tuple[FileState | None, Snapshot]] = {}
 
     def take(self, path: Path) -> Snapshot:
-        """The snapshot of the folder at `path`, taken again if its manifest has changed."""
+        """The snapshot of the folder at `path`.
+
+        It is taken again if the manifest has changed or the campaign was not complete.
+        """
         folder = Folder(path)
         state = state_of(folder.manifest_path)
         known = self._taken.get(path)
@@ -60,7 +63,7 @@ class Snapshots:
 
 
 class Selection(CampaignResults):
-    """The wanted trials of several campaigns, one per seed and scenario.
+    """The wanted trials of several campaigns. Each campaign has one seed of one scenario.
 
     Only the rows of these trials are read, and only from the requested tables. Trials of several
     scenarios have the condition `scenario`, and their names begin with it.

@@ -15,7 +15,7 @@ Span = tuple[float, float]
 """A start and an end, in seconds."""
 
 _HALF_STEP = 1e-6
-"""The tolerance for times, which are sums of steps in nanoseconds and therefore not exact."""
+"""The tolerance for comparisons of times in seconds, which are not exact as floats."""
 
 
 def of(values: pl.Series, take: Take) -> float:
@@ -41,7 +41,7 @@ def of(values: pl.Series, take: Take) -> float:
 
 
 def of_rtt(steps: pl.DataFrame, take: Take) -> float:
-    """A statistic of round-trip times, from the rows of steps.
+    """A statistic of round-trip times, from rows of the table `rtt`, one per step.
 
     Mean, minimum and maximum are exact. Other statistics use the medians of the steps, weighted by
     the number of pairs in each step.
@@ -66,7 +66,8 @@ def within(rows: pl.DataFrame, span: Span | None) -> pl.DataFrame:
 def windows_within(rows: pl.DataFrame, span: Span | None) -> pl.DataFrame:
     """The windows of throughput that lie wholly in `span`. Windows overlap.
 
-    The first window begins at zero, so its midpoint is half its width.
+    `t_s` is the middle of a window. The first window begins at zero, so its `t_s` is half
+    the width.
     """
     if span is None or rows.is_empty():
         return rows

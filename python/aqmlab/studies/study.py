@@ -63,21 +63,21 @@ class Study:
 
     @property
     def seeds(self) -> int:
-        """The number of repetitions on which figures are based."""
+        """The default number of repetitions on which figures are based."""
         return self._about.seeds
 
     @property
     def claim_seeds(self) -> int:
-        """The number of repetitions on which verdicts on claims are based."""
+        """The default number of repetitions on which verdicts on claims are based."""
         return self._about.claim_seeds
 
     @property
     def choices(self) -> Mapping[str, str]:
-        """The choices of the study where the paper states nothing: reasons by short name."""
+        """The study's choices where the paper is silent or unclear, as texts by short name."""
         return self._about.choices
 
     def scenario(self, name: str, engine: str) -> Path:
-        """The file of a scenario.
+        """The file of a scenario; raises `RequestError` if there is none.
 
         An engine that needs a different file has `NAME.ENGINE.toml`. For the engine `kernel-ours`,
         `NAME.kernel.toml` also precedes `NAME.toml`.
@@ -129,7 +129,7 @@ class Study:
     def asked_figures(self, numbers: Sequence[str]) -> list[Figure]:
         """The figures with these `numbers`, or all figures if `numbers` is empty.
 
-        The number "3" also selects 3a, 3b and 3c.
+        The number "3" also selects 3a, 3b and 3c. Raises `RequestError` for an unknown number.
         """
         if not numbers:
             return list(self.figures.values())
@@ -143,7 +143,10 @@ class Study:
         return list(found.values())
 
     def asked_claims(self, numbers: Sequence[str]) -> list[Claim]:
-        """The claims with these `numbers`, or all claims if `numbers` is empty."""
+        """The claims with these `numbers`, or all claims if `numbers` is empty.
+
+        Raises `RequestError` for an unknown number.
+        """
         for number in numbers:
             if number not in self.claims:
                 hint = suggestion(number, self.claims)
@@ -151,16 +154,16 @@ class Study:
         return [one for key, one in self.claims.items() if not numbers or key in numbers]
 
     def place_of_claim(self, claim: Claim) -> SourcePlace:
-        """The place of errors in a claim."""
+        """The place that the report of an error in `claim` names."""
         file, line = function_at(claim.judge, self._file("claims"))
         return SourcePlace(self.folder, file, line, f"claim {claim.number}")
 
     def place_of_figure(self, figure: Figure) -> SourcePlace:
-        """The place of errors in a figure."""
+        """The place that the report of an error in `figure` names."""
         return SourcePlace(self.folder, self._file("figures"), name=f"figure {figure.number}")
 
     def _declared(self, name: str, kind: type[_T]) -> Sequence[_T]:
-        """The declarations in a study's module: the variable with the module's name."""
+        """The list `FIGURES` or `CLAIMS` in the study's module `name`."""
         file, variable = self._file(name), name.upper()
         with SourcePlace(self.folder, file).named():
             declared = getattr(self._loaded(name, file), variable, None)
@@ -189,7 +192,7 @@ class Study:
 
 
 def _loaded(name: str, path: Path) -> ModuleType:
-    """The module or package at a path outside Python's search path."""
+    """Loads the module or package at a path outside Python's search path, even if loaded before."""
     inside = [str(path.parent)] if path.name == "__init__.py" else None
     spec = util.spec_from_file_location(name, path, submodule_search_locations=inside)
     assert spec is not None and spec.loader is not None  # The path is a Python file.

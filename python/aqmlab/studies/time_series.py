@@ -1,4 +1,4 @@
-"""Measures over time: the unevenness and the difference of courses, and the number of swings."""
+"""Measures of time series: the unevenness, the difference, and the number of swings."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from aqmlab.studies.statistic import Span
 
 Course = Sequence[tuple[float, float]]
-"""Times in seconds and values, in order."""
+"""A time series: times in seconds with values, in order."""
 
 
 def uneven(flows: Sequence[Course], span: Span) -> list[float]:
-    """The ratio of the largest to the smallest flow, at each time within a span.
+    """The ratio of the largest to the smallest value of the flows, at each time within a span.
 
     Times at which a flow has no value are omitted. The ratio is infinite if the value of a flow is
     zero.
@@ -30,9 +30,10 @@ def uneven(flows: Sequence[Course], span: Span) -> list[float]:
 
 
 def apart(one: Course, other: Course, span: Span) -> float:
-    """The mean absolute difference of two courses, relative to `other`.
+    """The mean absolute difference of two time series, relative to `other`.
 
-    It is over the common times within `span`. Times at which `other` is zero are omitted.
+    The mean is over the common times within `span`, except those at which `other` is zero. It is
+    NaN if there are no such times.
 
     >>> apart([(1.0, 11.0), (2.0, 10.0), (3.0, 5.0)], [(1.0, 10.0), (2.0, 10.0)], (0.0, 5.0))
     0.05

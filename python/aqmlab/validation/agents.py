@@ -34,7 +34,7 @@ def record(folder: Path, digest: str) -> Path:
 
 
 def keep(folder: Path, program: Path) -> None:
-    """Records the source of an agent in `folder` unless it is already recorded.
+    """Records the source of an agent in `folder` if needed, and keeps the agent in the cache.
 
     Raises `RequestError` if the agent's sources are not committed.
     """

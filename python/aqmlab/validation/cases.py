@@ -67,7 +67,7 @@ class Case:
         return self.error / max(self.spread or 0.0, 0.02)
 
     def to_json(self) -> dict[str, Any]:
-        """The case with the values of both sides."""
+        """The case in JSON's types, with the values of both sides; `None` for an infinite error."""
         return {
             "cell": self.cell.name,
             "metric": self.metric.name,

@@ -71,7 +71,7 @@ class MetricSummary:
         return self.rule is None or (self.meets is not None and self.meets >= self.rule.share)
 
     def to_json(self) -> dict[str, Any]:
-        """The summary as plain data."""
+        """The summary in JSON's types; a number that is not finite becomes `None`."""
         numbers = {
             name: getattr(self, name)
             for name in ("error_p50", "error_p90", "spread_p50", "spread_p90", "in_spread",
@@ -90,6 +90,11 @@ class MetricSummary:
         }
 
 
+def _meets(case: Case, rule: Rule | None) -> bool | None:
+    """Whether a case is within `rule`'s limit or the kernel's spread; `None` without a rule."""
+    return None if rule is None else case.within(rule.within)
+
+
 @dataclass(frozen=True)
 class Comparison:
     """The comparison of one engine with the kernel."""
@@ -101,7 +106,7 @@ class Comparison:
 
     @cached_property
     def lines(self) -> tuple[MetricSummary, ...]:
-        """Every metric that has a case."""
+        """The summary of each metric that has a case."""
         found: dict[str, list[Case]] = defaultdict(list)
         for case in self.cases:
             found[case.metric.name].append(case)
@@ -123,7 +128,7 @@ class Comparison:
         worst: dict[tuple[str, str], Case] = {}
         for case in self.cases:
             rule = RULES.get(case.metric.name, None if ruled else Rule(0.10, 0))
-            if rule is None or case.within(rule.within):
+            if _meets(case, rule) is not False:
                 continue
             key = (case.cell.name, case.metric.name)
             if key not in worst or case.excess > worst[key].excess:
@@ -146,11 +151,11 @@ class Validation:
 
     @property
     def accepted(self) -> bool:
-        """Whether the simulator meets the rule; results of peers are informative only."""
+        """Whether the simulator's comparison is accepted; results of peers are informative only."""
         return self.comparisons[0].accepted
 
     def to_json(self) -> dict[str, Any]:
-        """The validation as plain data."""
+        """The validation in JSON's types, without the series for drawing."""
         return {
             "cells": [cell.name for cell in self.cells],
             "trials": self.there,
@@ -162,7 +167,10 @@ class Validation:
                 one.engine: {
                     "metrics": [line.to_json() for line in one.lines],
                     "refused": dict(one.refused),
-                    "cases": [case.to_json() for case in one.cases],
+                    "cases": [
+                        case.to_json() | {"meets": _meets(case, RULES.get(case.metric.name))}
+                        for case in one.cases
+                    ],
                 }
                 for one in self.comparisons
             },
@@ -228,7 +236,7 @@ def _metrics(names: Sequence[str] | None) -> tuple[Metric, ...]:
 def _run_all(
     run: Runner, cells: Mapping[str, Cell], keys: Sequence[tuple[str, int]], jobs: int
 ) -> tuple[Records, dict[str, str]]:
-    """The record of each cell and seed, and the cells that the engine refused or failed to run."""
+    """Runs the cells and seeds of `keys`; returns their records, and why cells have none."""
     refused: dict[str, str] = {}
 
     def one(key: tuple[str, int]) -> TrialRecord | None:

@@ -40,7 +40,7 @@ _LEAST, _MOST = 1e-4, 10.0
 
 
 def errors(comparison: Comparison) -> Drawing:
-    """The cumulative distribution of errors over cases, beside the bounds on chance."""
+    """For each metric with a rule, the distribution of errors, beside the bounds on chance."""
     with styled():
         made, panels = stacked(len(RULES), 1.7)
         for axes, (name, rule) in zip(panels, RULES.items(), strict=True):
@@ -71,7 +71,10 @@ def _steps(axes: Axes, values: Sequence[float], label: str, index: int, line: st
 
 
 def worst(made: Validation, comparison: Comparison, most: int = 12) -> Iterator[Drawing]:
-    """Draws the distributions and the series of both sides for the `most` worst cases."""
+    """Yields a drawing of the values and the series of both sides for each of the worst cases.
+
+    Yields at most `most` drawings.
+    """
     for number, case in enumerate(comparison.worst[:most], start=1):
         yield _pair(made, comparison, case, number)
 

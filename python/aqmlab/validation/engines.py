@@ -35,7 +35,7 @@ PEERS: dict[str, Peer] = {"ns3": Peer("aqmlab.engines.ns3:run", "aqmlab.engines.
 
 
 def simulator() -> Runner:
-    """The runner of the simulator."""
+    """The runner of the engine `sim`."""
     return load_runner(registry.engine("sim").runner)
 
 

@@ -48,7 +48,7 @@ def in_order(
 def in_order_by(
     items: Mapping[str, Value], alike: Mapping[str, str], key: Callable[[Value], float]
 ) -> dict[str, Value]:
-    """`items` with identical applications named by their rank by `key`."""
+    """`items` with identical applications renamed by their rank in the order of `key`."""
     made: dict[str, Value] = {}
     groups: dict[tuple[str, str], list[Value]] = defaultdict(list)
     for item, value in items.items():

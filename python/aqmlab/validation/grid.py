@@ -60,7 +60,7 @@ CellWords = TypedDict(
 
 @dataclass(frozen=True)
 class Cell:
-    """One condition of the grid."""
+    """One condition of the grid, which has one trial per seed."""
 
     name: str
     group: str
@@ -95,7 +95,7 @@ class Cell:
 
     @property
     def duration_s(self) -> float:
-        """The length of a trial."""
+        """The simulated time of a trial, in seconds."""
         return self.spec.duration_s
 
     @cached_property
@@ -113,7 +113,7 @@ class Cell:
 
     @property
     def condition(self) -> str:
-        """The line and the queue in a few words, for tables."""
+        """The traffic, the line, the queues and the congestion control, for tables."""
         words = self.words
         qdisc = words["qdisc"]
         queue = qdisc if isinstance(qdisc, str) else f"{qdisc['down']} down, {qdisc['up']} up"

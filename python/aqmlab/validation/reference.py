@@ -149,7 +149,7 @@ class Reference:
                 agents.prune(self.folder, {recipe["agent"] for recipe in self._recipes()})
 
     def _recipes(self) -> Iterator[dict[str, str]]:
-        """The recipe of each trial, without the parts that describe the trial itself."""
+        """Yields the recipe of each trial, without the parts that describe the trial itself."""
         for path in sorted(self.folder.glob(f"*{_SUFFIX}")):
             found = self._read(path)
             for trial in found["trials"].values() if found else ():
@@ -176,5 +176,5 @@ class Reference:
         return dict(found)
 
     def _locked(self) -> AbstractContextManager[None]:
-        """Locks the set for one writer."""
+        """A context that holds the lock on the set; it waits for other writers."""
         return locked(self.folder, wait=True)

@@ -69,7 +69,7 @@ class Task:
     """Whether the stored result is replaced instead of compared."""
 
     def run(self) -> ReferenceTrial:
-        """Runs the trial on the kernel."""
+        """Runs the trial on the kernel and returns its result."""
         cell, seed = self.job
         text = self.old.spec if self.old is not None and not self.renew else cell.spec_json(seed)
         outcome = self.maker.run(text)
@@ -95,7 +95,10 @@ def jobs_of(
 def sample(
     cells: Sequence[Cell], reference: Reference, count: int, draw: int, seeds: int | None = None
 ) -> list[Job]:
-    """One stored trial, up to the seed `seeds`, for each of `count` cells drawn by `draw`."""
+    """One stored trial of each of `count` cells, drawn with the random seed `draw`.
+
+    Only trials up to the seed `seeds` are drawn.
+    """
     there: dict[str, list[Job]] = {}
     for job, old in _trials(cells, reference, seeds):
         if old is not None:
@@ -217,7 +220,8 @@ def grow(
 ) -> Growth:
     """Runs `tasks` and stores new results; compares all other results with the stored results.
 
-    Renewed trials replace the stored trials. Agents that no trial names any more are removed.
+    Renewed trials replace the stored trials. The sources of agents that no trial names any more are
+    removed.
     """
     growth = Growth()
     started = time.monotonic()

@@ -98,7 +98,9 @@ def half_width(
 
 
 def student(tail: float, freedom: int) -> float:
-    """The value that Student's t with `freedom` degrees exceeds with probability `tail`.
+    """The value that Student's t exceeds with probability `tail`.
+
+    `freedom` is the number of degrees of freedom.
 
     >>> round(student(0.025, 2), 3), round(student(0.025, 9), 3), round(student(0.005, 6), 3)
     (4.303, 2.262, 3.707)

@@ -52,7 +52,7 @@ _TIMES = {
     "completion_max": ("completion_max_ms", "page_load_max_ms", "delivery_max_ms",
                        "puback_max_ms", "rtt_max_ms"),
 }  # fmt: skip
-"""The metric of each kind of application that gives the time of its transfers."""
+"""The applications' own measurements that give each metric of transfer times."""
 
 _KEPT = ("flows", "queues", "apps")
 """The tables that a record keeps completely, so that metrics can be recomputed."""
@@ -115,13 +115,13 @@ def _plain_table(table: Mapping[str, Sequence[Any]]) -> dict[str, list[Scalar]]:
 
 
 def _plain(value: Any) -> Scalar:
-    """`value` without NumPy's types."""
+    """`value` in JSON's types; `None` for a number that is not finite."""
     plain = value.item() if hasattr(value, "item") else value
     return None if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
 def rows(table: Columns) -> Iterator[Row]:
-    """The rows of a table of columns."""
+    """Yields the rows of a table of columns."""
     names = list(table)
     for values in zip(*table.values(), strict=True):
         yield dict(zip(names, values, strict=True))
@@ -133,7 +133,7 @@ def _number(value: Scalar) -> float | None:
 
 
 def _exact(value: Scalar) -> float:
-    """A number that may not be absent."""
+    """The number `value`; raises `ValueError` if it is absent."""
     if value is None:
         raise ValueError("a count is missing in a record")
     return float(value)

@@ -21,5 +21,5 @@ def rule(line: MetricSummary) -> str:
 
 
 def amount(values: Sequence[float], unit: str) -> str:
-    """The median of `values` with its unit."""
+    """The median of `values` with its unit; "-" without values."""
     return f"{number(statistics.median(values))} {unit}".rstrip() if values else "-"

@@ -35,7 +35,7 @@ wan = "server"
 
 @pytest.fixture
 def home(tmp_path: Path):
-    """Loads the home for the kernel engine, with a part of its text replaced."""
+    """A function that loads the home for the kernel engine, with a part of its text replaced."""
 
     def load(old: str = "", new: str = "", engine: str = "kernel", **more) -> Plan:
         assert old in HOME
@@ -68,7 +68,7 @@ def test_every_ability_is_in_the_catalogue(family: str) -> None:
 
 @pytest.fixture
 def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Replaces the agent by a script that answers every trial in the same way."""
+    """Replaces the agent by a script; returns a function that sets the answer to every trial."""
     program = tmp_path / "agent"
 
     def put(answer: str, status: int = 1) -> None:

@@ -51,7 +51,10 @@ GOOD = 'printf . > $place/progress; sleep 0.2; cp "$FAKE_RESULT" $place/result; 
 
 @pytest.fixture
 def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A folder with a scenario and a fake QEMU, whose behaviour is a line of shell."""
+    """Makes a folder with a scenario; returns a function that installs a fake QEMU.
+
+    The behaviour of the fake QEMU is a line of shell.
+    """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "home.toml").write_text(SCENARIO)
     (tmp_path / "tmp").mkdir()

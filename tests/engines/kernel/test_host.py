@@ -121,7 +121,7 @@ def test_results_in_real_time_say_so() -> None:
 
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Replaces the agent by a script."""
+    """A function that replaces the agent by a script."""
 
     def put(missing: str = "", run: str = "exit 1") -> Path:
         program = tmp_path / "agent"

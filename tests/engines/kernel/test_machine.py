@@ -29,7 +29,7 @@ from .trials import app, text, trial
 
 @pytest.fixture
 def qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Replaces QEMU by a script; `$place` is the folder of the machine's files."""
+    """A function that replaces QEMU by a script; `$place` is the folder of the machine's files."""
 
     def put(script: str) -> image.Image:
         program = tmp_path / "bin" / "qemu-system-x86_64"
@@ -172,7 +172,7 @@ def test_without_a_kernel_the_line_that_installs_it_is_named(
 
 @pytest.fixture
 def boot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Replaces the installed kernels and modules."""
+    """Hides the installed kernels and modules; returns a function that adds a fake kernel."""
     monkeypatch.setattr(image, "_BOOT", tmp_path)
     monkeypatch.setattr(image, "_module_dir", lambda release: tmp_path / "modules" / release)
     # Root can read the file in any mode.

@@ -88,7 +88,7 @@ def test_the_improvement_that_an_advice_promises_is_there_on_the_kernel(tmp_path
 
 
 def compare(advice: Advice, simulated: Conclusion, real: Conclusion) -> None:
-    """Compares verdicts. Compares times and rates in sentences within the bounds of the grid.
+    """Checks that verdicts are equal, and that times and rates agree within the grid's bounds.
 
     The bounds are 10 % for round-trip times and 5 % for throughput
     (`docs/explanation/validation.md`).

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from aqmlab.engines.kernel import arrivals, traces
-from aqmlab.engines.kernel.errors import RefusedError
+from aqmlab.engines.kernel.errors import MachineError, RefusedError
 from aqmlab.engines.kernel.settings import SETTINGS
 
 KEPT = sorted((Path(__file__).parents[2] / "data" / "traces").glob("*.json.xz"))
@@ -69,6 +69,38 @@ def test_packets_are_the_same_for_a_seed_and_a_prefix_of_longer_traces() -> None
 def test_a_discipline_that_cannot_be_traced_is_refused_by_name() -> None:
     with pytest.raises(RefusedError, match="`choke` cannot be traced; there are pfifo"):
         traces.make("choke", 0, packets=10)
+
+
+def _late(recording: traces.Recording) -> traces.Recording:
+    """The recording with a timer that ran late by 29 ms."""
+    place = recording["updates"][len(recording["updates"]) // 2]
+    time = list(recording["time"])
+    time[place] += 29_000_000
+    return {**recording, "time": time}
+
+
+@pytest.mark.parametrize("late", [1, 3, 4])
+def test_a_recording_with_a_late_timer_is_repeated(
+    monkeypatch: pytest.MonkeyPatch, late: int
+) -> None:
+    good = traces.load(next(path for path in KEPT if path.name.startswith("pie-")))
+    with pytest.raises(ValueError, match=r"its timer was .* ns late"):
+        traces.compare(_late(good))
+    made: list[int] = []
+
+    def record(jobs: list[traces.Trace], **_: object) -> list[traces.Recording]:
+        made.append(len(jobs))
+        return [_late(good) if len(made) <= late else good for _ in jobs]
+
+    monkeypatch.setattr(traces, "record", record)
+    monkeypatch.setattr(traces.agent, "find", lambda say: Path("agent"))
+    runs = traces.run(["pie"], count=1, packets=10, workers=1)
+    if late == 4:
+        with pytest.raises(MachineError, match="trace 0 of `pie`: none of 4 recordings"):
+            list(runs)
+    else:
+        assert [each.difference for each in runs] == [None]
+    assert made == [1] * min(late + 1, 4)
 
 
 @pytest.mark.vm

@@ -14,7 +14,7 @@ ROUNDING = 1e-9
 TICK_S = 2e-9
 """The tolerance for times, which are whole nanoseconds: two nanoseconds, in seconds."""
 HISTOGRAM = 1e-3
-"""The relative error of a quantile of delays is at most 0.1 %."""
+"""The maximum relative error of a quantile of delays, which comes from a histogram."""
 
 
 def _place(row: Row) -> str:

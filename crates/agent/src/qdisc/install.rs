@@ -14,8 +14,8 @@
 //! rate. HTB releases a packet at the beginning of its time on the wire; for a line,
 //! `testbed::netem` adds that time.
 //!
-//! **CAKE's own shaper.** With [`ShaperSpec::Cake`] the discipline is the device's own, without
-//! HTB. The size table is then CAKE's.
+//! **CAKE's own shaper.** With [`ShaperSpec::Cake`] the discipline is the root of the device,
+//! without HTB. The size table is then at CAKE.
 //!
 //! [`OverheadSpec::counted`]: aqmlab_trial::spec::OverheadSpec::counted
 
@@ -28,14 +28,16 @@ use super::tc_params::{self, Wanted};
 use crate::command::{run, run_all};
 use crate::links::signed;
 
-/// The longest time by which a link may be ahead of an ideal link. HTB's timer can be this late
-/// without loss of rate. The value is several times the timer jitter in a guest.
+/// The longest time in nanoseconds by which a link may be ahead of an ideal link. HTB's timer can
+/// be this late without loss of rate. The value is several times the timer jitter in a guest.
 const SLACK_NS: u64 = 100_000;
 /// The bucket in bytes that tc gives HTB on Ethernet, as in the simulator.
 const BURST: u64 = 1_600;
-/// The highest rate: HTB and netem keep rates in bytes per second in 32 bits without an extension.
+/// The highest rate in bits per second. It fits into 32 bits in bytes per second, in which HTB and
+/// netem hold a rate without an extension.
 const MOST_BPS: u64 = 10_000_000_000;
-/// The lowest rate. At lower rates, the time of a packet exceeds HTB's range of a minute.
+/// The lowest rate in bits per second. At lower rates, the transmission time of a large packet may
+/// exceed HTB's range of a minute.
 const LEAST_BPS: u64 = 8_000;
 
 /// A discipline that was installed and read back.
@@ -130,13 +132,13 @@ pub(crate) fn install(
     Ok(Installed { device: index, kind: wanted.kind, direction })
 }
 
-/// The requested shaper.
+/// The requested root and class of HTB.
 #[derive(Debug, PartialEq, Eq)]
 struct Htb {
     rate_bps: u64,
     /// The size of the bucket in bytes.
     burst: u64,
-    /// The bytes that the size table adds to the length of a frame.
+    /// The bytes that the size table adds to the length of a frame; negative if it subtracts.
     counted: i64,
     /// The bytes that the class adds to the length after the size table.
     overhead: u32,
@@ -180,13 +182,13 @@ impl Htb {
         )
     }
 
-    /// Compares the request with the class that the kernel has.
+    /// Checks that the class in the kernel is as requested.
     fn read_back(&self, device: u32) -> Result<(), String> {
         let options = StatsReader::new()?.class(device)?;
         self.compare(&options)
     }
 
-    /// Compares the request with a `tc_htb_opt` of `linux/pkt_sched.h`.
+    /// Checks that a `tc_htb_opt` of `linux/pkt_sched.h` is as requested.
     fn compare(&self, options: &[u8]) -> Result<(), String> {
         let byte = |at: usize| u64::from(options.get(at).copied().unwrap_or_default());
         let half = |at: usize| byte(at) | byte(at + 1) << 8;
@@ -212,8 +214,8 @@ impl Htb {
     }
 }
 
-/// Reads the discipline back. If the kernel silently refuses a discipline, a FIFO of a thousand
-/// packets remains.
+/// Reads the root and the discipline back, and checks that they are as requested. If the kernel
+/// silently refuses a discipline, a FIFO of a thousand packets remains.
 fn read_back(
     device: &str,
     wanted: &Wanted,

@@ -34,7 +34,7 @@ pub(crate) struct QueueSample {
 /// The gauges of a discipline, under the simulator's names.
 pub(crate) type Gauges = Vec<(&'static str, f64)>;
 
-/// Reads the kernel's counters in the namespace in which it was created.
+/// A reader of the kernel's counters in the namespace in which the reader was created.
 pub(crate) struct StatsReader {
     socket: OwnedFd,
     buffer: Vec<u8>,
@@ -139,7 +139,7 @@ fn long(bytes: &[u8], at: usize) -> u64 {
     if cfg!(target_endian = "little") { second << 32 | first } else { first << 32 | second }
 }
 
-/// Returns the attributes in `bytes`.
+/// Returns the type and the value of each attribute in `bytes`.
 fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let size = usize::from(half(bytes, 0));
@@ -189,7 +189,7 @@ fn counters(bytes: &[u8]) -> (Counters, Gauges) {
     (result, gauges)
 }
 
-/// Returns the number of drops at the limit, the number of marks, and the gauges. The source is a
+/// Returns the number of drops at the limit, the number of marks, and the gauges, from a
 /// discipline's own counters (`linux/pkt_sched.h`). RED does not report its average queue length,
 /// and FQ-PIE does not report the probabilities of flows.
 fn own(kind: &str, value: &[u8]) -> (u64, u64, Gauges) {

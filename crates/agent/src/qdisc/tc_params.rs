@@ -1,9 +1,9 @@
 //! The disciplines of the kernel under the simulator's names, and their parameters in `tc`.
 //!
-//! Every parameter is passed to tc, including defaults of the simulator. Both engines therefore use
+//! A parameter is passed to tc even if it has the simulator's default. Both engines therefore use
 //! the same values, regardless of the kernel's defaults. If the kernel lacks a parameter, only the
-//! value that describes the kernel's behaviour is accepted. Sources: iproute2 6.1 `tc/q_*.c`; Linux
-//! 6.1 `net/sched/sch_*.c`.
+//! parameter's default, which describes the kernel's behaviour, is accepted. Sources: iproute2 6.1
+//! `tc/q_*.c`; Linux 6.1 `net/sched/sch_*.c`.
 
 mod cake;
 mod kinds;
@@ -49,7 +49,7 @@ pub(crate) struct Wanted {
 ///
 /// # Errors
 ///
-/// If the kernel has no such discipline, or if tc cannot set a parameter.
+/// If the kernel has no such discipline, or if a parameter is invalid or cannot be set by tc.
 pub(crate) fn wanted(at: &str, link: &LinkSpec) -> Result<Wanted, String> {
     let known = find(at, link.qdisc.kind.0.name)?;
     let chosen = Chosen::of(at, link)?;
@@ -114,12 +114,12 @@ fn bound_sfq(wanted: &mut Wanted, args: &Args) {
     }
 }
 
-/// Returns whether tc is to compute the value, or to leave it unset.
+/// Returns whether the value is zero, which asks tc to compute the value or to leave it unset.
 fn is_zero(value: Value) -> bool {
     matches!(value, Value::Count(0) | Value::Bytes(Bytes(0)) | Value::Word("0x00/0x00", _))
 }
 
-/// Adds a parameter to tc's command line and to the values to read back.
+/// Adds a parameter to tc's command line, and to the values to read back if `reads` is given.
 fn put(
     at: &str,
     tc: &'static str,

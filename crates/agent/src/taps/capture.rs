@@ -1,9 +1,8 @@
-//! Writes the packets of a tap as a capture that Wireshark opens, with the headers of every packet.
+//! Stores the packets of a tap as a capture that Wireshark opens, with the headers of every packet.
 //!
 //! Source: draft-ietf-opsawg-pcap, the classic format with nanoseconds and link type
-//! `LINKTYPE_RAW`, as the simulator writes it. Checksums are as the kernel wrote them. On a cable
-//! between namespaces, the kernel leaves TCP and UDP checksums to a network card, and nothing
-//! computes them.
+//! `LINKTYPE_RAW`, as the simulator writes it. Checksums are as the kernel wrote them. On a veth
+//! pair, the kernel leaves TCP and UDP checksums to a network card, and nothing computes them.
 
 use aqmlab_core::Instant;
 use aqmlab_measure::capture::EPOCH;

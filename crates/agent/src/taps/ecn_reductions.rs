@@ -2,9 +2,10 @@
 //!
 //! A sender that reduces its window sets CWR on its next new segment, for a loss as well as for a
 //! mark. Sources: RFC 3168 section 6.1.2; Linux 6.1, `tcp_init_cwnd_reduction` and `tcp_ecn_send`.
-//! After a mark, each acknowledgement of the receiver has ECE until it gets that segment. A
-//! reduction was therefore for a mark if the last acknowledgement at the sender has ECE. A single
-//! reduction for both a loss and a mark in one round trip also counts.
+//! After a mark, each acknowledgement of the receiver has ECE until the receiver gets the segment
+//! with CWR. A reduction therefore counts as made for a mark if the last acknowledgement that
+//! reached the sender has ECE. A single reduction for both a loss and a mark in one round trip also
+//! counts.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ const CWR: u8 = 0x80;
 /// The number of reductions at the two ends of each connection, by application and port.
 pub(crate) type Reductions = BTreeMap<(u32, u16), [u64; 2]>;
 
-/// Counts reductions at home and on the internet in `records`, which are in the order of time.
+/// Counts reductions at home and on the internet in `records`, which are ordered by time.
 pub(crate) fn reductions(records: &[Record]) -> Reductions {
     let mut heard: BTreeMap<(u32, u16), [bool; 2]> = BTreeMap::new();
     let mut all = Reductions::new();

@@ -43,7 +43,7 @@ pub(crate) struct Seen<'a> {
 /// The ring of one packet socket.
 pub(crate) struct Ring {
     start: NonNull<u8>,
-    /// The number of the frame that receives the next packet.
+    /// The index of the frame that receives the next packet.
     next: usize,
 }
 
@@ -96,7 +96,7 @@ impl Drop for Ring {
     }
 }
 
-/// Reads a frame without its first four bytes, the status.
+/// Parses a frame. `frame` lacks the first four bytes, which hold the status.
 fn seen(frame: &[u8]) -> Seen<'_> {
     let word = |at: usize| {
         let at = at - 4;

@@ -20,12 +20,12 @@ use super::tap::{Record, take};
 /// The ECN field of a marked packet, CE.
 const MARKED: u8 = 3;
 
-/// The effect of a discipline on packets.
+/// The effect of the discipline of one direction on packets.
 #[derive(Default)]
 pub(crate) struct Sojourns {
     /// The sojourn times of the packets that left.
     pub(crate) report: QueueReport,
-    /// The number of IP bytes of all packets that left.
+    /// The IP bytes of all packets that left.
     pub(crate) all_bytes: u64,
     /// The bytes that the link charged for all packets that left.
     pub(crate) charged: u64,
@@ -44,9 +44,10 @@ struct Missing {
     passed_by: bool,
 }
 
-/// Matches the packets that left the senders, in the order of time, with the packets in `passed`,
-/// which crossed between the routers. `charge` returns the number of bytes that the link of a
-/// direction charges for an IP packet of a given length.
+/// Matches the packets that left the senders, which are ordered by time, with the packets in
+/// `passed`, which crossed between the routers. Returns the effect on each direction. `charge`
+/// returns the number of bytes that the link of a direction charges for an IP packet of a given
+/// length.
 pub(crate) fn sojourns(
     records: &[Record],
     passed: &[Record],
@@ -87,7 +88,7 @@ pub(crate) fn sojourns(
     all
 }
 
-/// Returns the highest cumulative sum of `changes` in the order of time. At equal times, departures
+/// Returns the highest cumulative sum of `changes`, ordered by time. At equal times, departures
 /// come first.
 fn most(mut changes: Vec<(Instant, i64)>) -> u64 {
     changes.sort_unstable();

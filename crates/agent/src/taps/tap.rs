@@ -21,7 +21,7 @@ const UDP: u8 = 17;
 #[derive(Clone, Copy)]
 pub(crate) struct Record {
     pub(crate) at: Instant,
-    /// A hash of all bytes that do not change on the path.
+    /// A hash of the bytes that do not change on the path.
     pub(crate) key: u64,
     pub(crate) flow: u32,
     pub(crate) ip_len: u32,
@@ -56,8 +56,8 @@ impl Tap {
         Ok(Self { ring: Ring::new(&socket).map_err(problem)?, socket })
     }
 
-    /// Reads all packets since the last call. Times count from `origin_ns`. If there is a
-    /// `capture`, it also stores the packets.
+    /// Adds all packets since the last call to `records`, and to `capture` if there is one. Times
+    /// count from `origin_ns`.
     pub(crate) fn drain(
         &mut self,
         origin_ns: u64,
@@ -75,7 +75,7 @@ impl Tap {
         }) {}
     }
 
-    /// Returns the number of packets missed because the ring was full.
+    /// Returns the number of packets missed since the last call because the ring was full.
     pub(crate) fn missed(&self) -> u64 {
         let mut value = [0; 8];
         match sys::get_bytes(&self.socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut value) {
@@ -104,7 +104,8 @@ fn record(packet: &[u8], outgoing: bool, at: Instant) -> Option<Record> {
     Some(Record { at, key: key(packet), flow, ip_len, port, flags, ecn, direction, sent: outgoing })
 }
 
-/// Returns the port of the end that opened the connection, and the TCP flags.
+/// Returns the port of the end that opened the connection, and the TCP flags. Both are zero where
+/// the protocol has none.
 fn transport(packet: &[u8]) -> (u16, u8) {
     let start = usize::from(packet[0] & 15) * 4;
     let port = |at: usize| {
@@ -123,8 +124,8 @@ pub(crate) fn passed(packet: &[u8], at: Instant) -> Option<Record> {
     record(&packet[..packet.len().min(SNAP)], false, at)
 }
 
-/// Returns a hash of the bytes that do not change on the path: all except the ECN field, TTL and
-/// header checksum.
+/// Returns a hash of the bytes that do not change on the path: all bytes read, except the byte with
+/// the ECN field, the TTL and the header checksum.
 fn key(packet: &[u8]) -> u64 {
     let changes = |place: usize| matches!(place, 1 | 8 | 10 | 11);
     let fixed = packet.iter().enumerate().filter(|(place, _)| !changes(*place));
@@ -138,7 +139,7 @@ fn key(packet: &[u8]) -> u64 {
 /// The measurements of both taps together.
 pub(crate) struct Measured {
     pub(crate) digest: Digest,
-    /// The number of packets sent.
+    /// The number of packets that the ends sent.
     pub(crate) packets: u64,
 }
 
@@ -148,8 +149,9 @@ pub(crate) fn order(records: &mut [Record]) {
     records.sort_by_key(|record| (record.at, !record.sent));
 }
 
-/// Matches sent packets with received packets in order, for the meter. `ended` has the time of each
-/// flow that ended by itself.
+/// Passes the packets to `meter`, and computes their digest and number. A received packet is
+/// matched with the earliest unmatched packet of the same key. `ended` has the time of each flow
+/// that ended by itself.
 pub(crate) fn measure(
     records: &[Record],
     ended: &[Option<Instant>],

@@ -1,4 +1,4 @@
-//! Congestion controllers: the kernel's controllers, and the parameters of its CUBIC.
+//! The kernel's congestion controllers, and the parameters of its CUBIC.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,20 @@ const OURS: &[&str] = &["cubic", "reno", "bbr", "dctcp"];
 /// The parameters of CUBIC that are parameters of the kernel's module.
 const OF_CUBIC: &[&str] = &["hystart", "fast_convergence", "tcp_friendliness"];
 
-/// Returns the kernel's name of an endpoint's congestion controller.
+/// Returns the kernel's name of an endpoint's congestion controller; `cubic` if the endpoint names
+/// none.
 pub(super) fn controller(tcp: &TcpSpec) -> &'static str {
     tcp.cc.as_ref().map_or("cubic", |cc| cc.kind.name())
 }
 
-/// Removes from an application the controllers that the simulator lacks.
+/// Removes the controllers that the simulator lacks from both endpoints of an application.
 pub(crate) fn forget_controllers(app: &mut AppSpec) {
     for tcp in [&mut app.home, &mut app.wan] {
         tcp.cc.take_if(|cc| matches!(cc.kind, Controller::LinuxOnly(_)));
     }
 }
 
-/// Refuses a controller that the kernel does not have.
+/// Refuses a controller or a parameter that the kernel does not have.
 pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
     let name = controller(tcp);
     let params = tcp.cc.as_ref().map(|cc| &cc.params);
@@ -75,7 +76,8 @@ fn cubic(at: &str, tcp: &TcpSpec) -> Result<Vec<(&'static str, Value, Value)>, S
     Ok(kind.params.iter().map(|param| of(param.name, param.default)).collect())
 }
 
-/// Returns the parameters of CUBIC's module.
+/// Returns the values of the parameters of CUBIC's module. Refuses endpoints that need different
+/// values.
 pub(super) fn cubic_module(spec: &Spec) -> Result<BTreeMap<&'static str, bool>, String> {
     let mut all: BTreeMap<&'static str, (String, bool)> = BTreeMap::new();
     for side in [Side::Home, Side::Wan] {

@@ -13,7 +13,8 @@ enum How {
     /// A number below `/proc/sys/net/ipv4`. If the setting is a time, the second field is the
     /// number's unit in nanoseconds.
     Number(&'static str, u64),
-    /// The second and the third of three numbers in a file below `/proc/sys/net/ipv4`.
+    /// One of three numbers in a file below `/proc/sys/net/ipv4`. The second field is the number's
+    /// index, 1 or 2.
     Triple(&'static str, usize),
     /// An attribute of the route.
     Route,

@@ -33,7 +33,7 @@ pub(super) fn enter(namespace: &File) -> Result<(), String> {
     sys::enter_network(namespace).map_err(|error| format!("cannot enter a namespace: {error}"))
 }
 
-/// Creates a namespace and moves this process into it.
+/// Creates a namespace without IPv6 and moves this process into it.
 pub(super) fn namespace() -> Result<File, String> {
     sys::unshare_network().map_err(|error| format!("cannot make a namespace: {error}"))?;
     // Duplicate address detection and router discovery would send additional packets.
@@ -101,7 +101,7 @@ pub(super) fn router(direction: Direction, ours: bool) -> Result<(), String> {
     sysctl("net/ipv4/ip_forward", "1")
 }
 
-/// Sets up the addresses, routes and settings of an end.
+/// Sets up the addresses, routes and settings of an end, in the namespace of this process.
 pub(super) fn host(spec: &Spec, side: Side, mode: Mode) -> Result<(), String> {
     let name = interface(side);
     let (own, hop, mac) = match side {
@@ -140,8 +140,8 @@ pub(super) fn host(spec: &Spec, side: Side, mode: Mode) -> Result<(), String> {
     tcp_settings::prepare(spec, side, mode.host)
 }
 
-/// Refuses applications of one host whose servers have different TCPs. Settings of a route belong to
-/// the address of its destination.
+/// Refuses applications of one host whose servers need different settings of their routes. The
+/// settings of a route belong to the address of its destination, which these applications share.
 ///
 /// # Errors
 ///

@@ -26,11 +26,12 @@ use crate::command::{run, run_all};
 use crate::links::signed;
 use crate::qdisc::show;
 
-/// The maximum number of different paths in one direction, which is the number of bands of `prio`.
+/// The maximum number of different paths in one direction, which is the maximum number of bands of
+/// `prio`.
 const MOST_PATHS: usize = 16;
-/// The longest jitter. Netem draws the jitter in 32 bits of nanoseconds.
+/// The maximum jitter in nanoseconds. Netem draws the jitter in 32 bits.
 const MOST_JITTER_NS: u64 = 4_000_000_000;
-/// The limit of a netem, more packets than are ever on the path.
+/// The limit of a netem in packets, more than are ever on the path.
 const ROOM: u32 = 1_000_000;
 /// The tolerance for a time that tc shows, in seconds: a tick of tc's clock and its rounding error.
 const TICK_S: f64 = 1.3e-7;
@@ -130,7 +131,8 @@ pub(crate) fn check(spec: &Spec) -> Result<(), String> {
 }
 
 /// Installs the netems of a direction at `device`, in the namespace of this process. Packets leave
-/// through `device` for their host.
+/// through `device` for their host. If the shaper of `link` is `line`, the netem of its wire comes
+/// first.
 pub(crate) fn install(
     device: &str,
     spec: &Spec,
@@ -221,7 +223,7 @@ fn read_back(device: &str, link: Option<&LinkSpec>, all: &[Netem]) -> Result<(),
     Ok(())
 }
 
-/// Checks that each application has its filter.
+/// Checks that `device` has as many filters as `wanted`.
 fn filters(device: &str, wanted: usize) -> Result<(), String> {
     if wanted == 0 {
         return Ok(());

@@ -16,7 +16,7 @@ const CALL: u8 = 0xe8;
 const CALL_LEN: usize = 5;
 /// The size of the ELF header in bytes.
 const ELF_HEADER: usize = 64;
-/// The greatest length of a function that is read, in bytes.
+/// The maximum number of bytes that are read of a function.
 const MOST: u64 = 1 << 16;
 /// The type of a program header that describes memory.
 const PT_LOAD: u64 = 1;
@@ -50,7 +50,8 @@ impl Code {
         Ok(Self { functions: functions.map_err(|error| at(MEMORY, &error))?, symbols })
     }
 
-    /// Returns the places to which calls of `callee` return, in the form of a probe.
+    /// Returns the places in the discipline's functions to which calls of `callee` return, in the
+    /// form of a probe.
     pub(crate) fn returns(&self, callee: &str) -> Result<Vec<String>, String> {
         let target = texts(&self.symbols).find(|text| text.name == callee);
         let target = target.ok_or_else(|| format!("{SYMBOLS}: there is no function {callee}"))?;
@@ -160,7 +161,7 @@ fn segment(header: &[u8]) -> Option<Segment> {
     })
 }
 
-/// Returns the number of `len` bytes at `place`.
+/// Returns the little-endian number of `len` bytes at `place`.
 fn number(bytes: &[u8], place: usize, len: usize) -> u64 {
     bytes[place..place + len].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }

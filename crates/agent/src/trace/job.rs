@@ -16,10 +16,9 @@ pub(crate) struct Trace {
     pub(crate) ecn: Vec<u8>,
     /// The packets to send, in order.
     pub(crate) arrivals: Vec<Arrival>,
-    /// The headers of each packet, from the IP header on, if the job states them. Otherwise the
-    /// list is empty.
+    /// The headers of each packet, from the IP header on; empty if the job does not state them.
     pub(crate) heads: Vec<Vec<u8>>,
-    /// Whether the discipline is the device's own, without HTB above it.
+    /// Whether the discipline is the root of the device, without HTB above it.
     pub(crate) root: bool,
 }
 
@@ -40,7 +39,7 @@ pub(crate) struct Arrival {
     pub(crate) len: u64,
 }
 
-/// Returns the traces of a job, or `None` if `json` is not a job.
+/// Returns the traces of a job, or `None` if `json` is not a job of traces.
 pub(crate) fn parse(json: &str) -> Option<Result<Vec<Trace>, String>> {
     let whole: Value = serde_json::from_str(json).ok()?;
     let traces = whole.get("traces")?.as_array()?;
@@ -82,8 +81,8 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
     bytes.filter(|bytes| bytes.len() >= 20)
 }
 
-/// Parses a packet: the gap before it, its flow and its length. Returns `None` if the length has no
-/// room for the headers and a packet number.
+/// Parses a packet: the gap before it, its flow and its length. Returns `None` if there is no such
+/// flow, or if the length is not from 32 bytes (the headers and a packet number) to 1500.
 fn arrival(json: &Value, flows: usize) -> Option<Arrival> {
     let number = |place: usize| json.get(place)?.as_u64();
     let (gap_ns, flow, len) = (number(0)?, number(1)?, number(2)?);

@@ -42,8 +42,8 @@ impl Types {
         Some(Self { bytes, strings, starts })
     }
 
-    /// Returns the offset in bytes of `field` in the structure `name`. Fields of unnamed members
-    /// count.
+    /// Returns the offset in bytes of `field` in the structure `name`. The field may be in an
+    /// unnamed member.
     pub(crate) fn offset(&self, name: &str, field: &str) -> Result<u32, String> {
         let found = self.starts.iter().find(|&&at| self.is_structure(at) && self.called(at, name));
         found

@@ -5,10 +5,10 @@
 //! `ktime_get` returns in the discipline record the exact times that the discipline read, in
 //! nanoseconds. The kernel's own event reports dropped packets.
 //!
-//! A probe whose function also has other callers would miss events of the discipline. The kernel
-//! takes interrupts while it serves a probe, and a softirq that follows may dequeue. The kernel
-//! skips the probes in that softirq (`kprobe_ftrace_handler`). The discipline itself runs with
-//! softirqs disabled.
+//! A probe at a function that also has other callers would miss events of the discipline.
+//! Interrupts may arrive while the kernel handles such a probe, and a softirq that follows may
+//! dequeue. The kernel skips the probes in that softirq (`kprobe_ftrace_handler`). The discipline
+//! itself runs with softirqs disabled.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ const NUMBER: u32 = 14 + 20 + 8;
 const IDENTIFICATION: u32 = 14 + 4;
 /// The offset of the byte with IPv4's ECN field, from the Ethernet header.
 const TOS: u32 = 14 + 1;
-/// The size of the recording buffer, for about six lines of a hundred bytes per packet.
+/// The size of the recording buffer in kB. A packet takes about six lines of a hundred bytes.
 const BUFFER_KB: &str = "163840";
 
 /// The entry points of a discipline in the kernel.
@@ -32,7 +32,7 @@ pub(crate) struct Doors {
     pub(crate) kind: &'static str,
     enqueue: &'static str,
     dequeue: &'static str,
-    /// The prefix of the names of the discipline's own functions, after `fq_`.
+    /// The prefix of the names of the discipline's own functions, without a leading `_` or `fq_`.
     pub(crate) own: &'static str,
     /// Whether the discipline reads the clock for every packet that it enqueues or dequeues.
     pub(crate) timed: bool,
@@ -55,16 +55,17 @@ const fn call(event: &'static str, callee: &'static str, result: &'static str) -
 }
 
 const CLOCK: Call = call("clock", "ktime_get", "ns=%ax:u64");
-/// The hash of a discipline with its own key.
+/// The probe of the hash that a discipline computes with its own key.
 const HASH: Call = call("hash", "skb_get_hash_perturb", "hash=%ax:u32");
-/// A random number of 32 bits.
+/// The probe of a random number of 32 bits.
 const WORD: Call = call("word", "get_random_u32", "value=%ax:u32");
-/// A random number of 16 bits.
+/// The probe of a random number of 16 bits.
 const HALF: Call = call("half", "get_random_u16", "value=%ax:u16");
-/// The hashes of addresses and flows, which CAKE computes itself.
+/// The probe of the hashes of addresses and flows, which CAKE computes itself.
 const KEYS: Call = call("keys", "flow_hash_from_keys", "hash=%ax:u32");
-/// The probe of a random number of 64 bits, which the kernel writes to a buffer on the caller's
-/// stack. The lines of the call and of the result both record the address of the buffer.
+/// The probe of a request for a random number of 64 bits, which the kernel writes to a buffer on
+/// the caller's stack. This probe records the address of the buffer. [`FILL`] records the stack
+/// pointer and the words from there on.
 const ASK: &str = "p:aqmlab/ask get_random_bytes at=%di:x64";
 const FILL: &str = "r8:aqmlab/fill get_random_bytes stack=$stack:x64 \
     w0=$stack0:x64 w1=$stack1:x64 w2=$stack2:x64 w3=$stack3:x64 w4=$stack4:x64 \
@@ -151,7 +152,7 @@ const DOORS: &[Doors] = &[
     ),
 ];
 
-/// Returns the entry points of a kind.
+/// Returns the entry points of the discipline that tc calls `kind`.
 pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
     DOORS.iter().find(|doors| doors.kind == kind).ok_or_else(|| {
         let known: Vec<_> = DOORS.iter().map(|doors| doors.kind).collect();
@@ -159,8 +160,8 @@ pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
     })
 }
 
-/// Sets the probes of a discipline, whose module must be loaded. Packets that are sent with their
-/// own headers (`raw`) are numbered by their identification.
+/// Sets the probes of a discipline, whose module must be loaded, and starts the recording. Packets
+/// that are sent with their own headers (`raw`) are numbered by their identification.
 pub(crate) fn set(doors: &Doors, types: &Types, raw: bool) -> Result<(), String> {
     let code = Code::read(doors.own)?;
     write("events/enable", "0")?;

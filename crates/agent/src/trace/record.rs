@@ -3,14 +3,23 @@
 //! An operation is a row with these columns:
 //!
 //! - `offer`: 1 for an enqueue, 0 for a dequeue;
-//! - `time`: the time that the discipline read, as the difference from the previous operation;
+//! - `time`: the time that the discipline read in nanoseconds, as the difference from the previous
+//!   operation;
 //! - `read`: the number of clock readings (if zero, the time is the last known time);
+//! - `id`: the number of the packet, or −1 without a packet;
 //! - `len`: the length that the discipline counts;
 //! - `mem`: the memory of the packet (`truesize`);
 //! - `ecn`: the ECN field at departure;
 //! - `dscp`: the codepoint at departure.
 //!
-//! The separate column `drops` has pairs of an operation and a packet.
+//! Other keys hold lists, in which an operation is the number of its row:
+//!
+//! - `drops`: pairs of an operation and a packet that it dropped;
+//! - `later`: pairs of an operation and a clock reading after its first;
+//! - `draws`: pairs of an operation and a random number that it drew;
+//! - `updates`: the operations that follow the expiry of a timer;
+//! - `hashes`: pairs of a flow and its hash;
+//! - `hosts`: each flow with the hashes of its source and destination.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +63,7 @@ struct Operation {
     consumed: Vec<u64>,
 }
 
-/// Parses a recording of `trace`, taken at the entry points `doors`.
+/// Parses a recording of `trace`, taken at the entry points `doors`. Returns its columns.
 pub(crate) fn read(text: &str, trace: &Trace, doors: &Doors) -> Result<Value, String> {
     let mut reader = Reader {
         own: doors.own,
@@ -87,10 +96,10 @@ struct Reader<'a> {
     done: Vec<Operation>,
     /// The operation in progress, if any.
     inside: Option<Operation>,
-    /// The packets in the discipline, by address.
+    /// The numbers of the packets in the discipline, by address.
     waiting: BTreeMap<u64, u64>,
-    /// The last enqueue. A packet dropped outside an operation belongs to this enqueue, because the
-    /// kernel frees displaced packets only after the next dequeue.
+    /// The row of the last enqueue. A packet dropped outside an operation belongs to this enqueue,
+    /// because the kernel frees displaced packets only after the next dequeue.
     last_offer: usize,
     clock: u64,
     hashes: BTreeMap<u64, u64>,
@@ -104,7 +113,7 @@ struct Reader<'a> {
     draws: Vec<(usize, u64)>,
     /// The address of the buffer for the last requested random number.
     asked: u64,
-    /// Operations that follow the expiry of a timer.
+    /// The operations that follow the expiry of a timer.
     updates: Vec<usize>,
 }
 
@@ -246,7 +255,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Checks that the time of every enqueued or dequeued packet is known.
+    /// Checks that the time of every enqueued or dequeued packet is known. A packet that was
+    /// refused needs no time.
     fn check_times(&self) -> Result<(), String> {
         let gap = self.done.iter().position(|operation| {
             let refused = operation.offer && operation.drops.contains(&operation.id.unwrap_or(0));

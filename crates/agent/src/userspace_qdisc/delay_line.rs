@@ -3,8 +3,8 @@
 //!
 //! In a virtual machine, netem adds delay, jitter and loss, and a packet is forwarded when it has
 //! left the link. On a host netem may be missing, so this delay line works like the simulator's
-//! delay lines. Jitter is drawn uniformly. Packets with the same delay stay in order unless the
-//! route reorders.
+//! delay lines. Jitter is drawn uniformly. Packets on routes with the same delay and jitter stay in
+//! order unless the routes reorder.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,7 +28,7 @@ struct Path {
     delay: Duration,
     reorder: bool,
     impairments: Impairments,
-    /// The group of applications with the same delay.
+    /// The group of applications with the same delay, jitter and reordering.
     group: usize,
 }
 
@@ -59,8 +59,8 @@ impl DelayLine {
         Self { travelling: BinaryHeap::new(), count: 0, paths, last }
     }
 
-    /// Accepts an application's packet that left the link at `at`. Returns false if the packet is
-    /// lost.
+    /// Accepts the packet `id` of application `app`, which left the link at `at`. Returns false if
+    /// the packet is lost.
     pub(super) fn push(&mut self, at: Instant, app: u32, id: u64) -> bool {
         let mut arrives = at;
         if let Some(path) = self.paths.get_mut(app as usize) {

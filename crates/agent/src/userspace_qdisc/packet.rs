@@ -1,11 +1,15 @@
 //! Parses the fields of an IPv4 packet that a discipline reads, and sets its mark.
 //!
-//! A discipline of the simulator gets the packet that the simulator would make from the same
-//! headers. Hash, ECN field, length and priority are equal. The bytes of the packet are stored
-//! separately.
+//! A discipline of the simulator gets a packet with the hash, ECN field, codepoint and length that
+//! the simulator would give it. The caller sets the priority. A TCP header has the fields that
+//! CAKE's filter of acknowledgements reads; another transport header has no content. The bytes of
+//! the packet are stored separately.
+
+use std::collections::BTreeMap;
 
 use aqmlab_core::{
-    Direction, Ecn, FiveTuple, Header, Instant, Packet, PacketFields, TcpHeader, UdpHeader,
+    Direction, Ecn, FiveTuple, Header, Instant, Packet, PacketFields, SackBlocks, TcpFlags,
+    TcpHeader, UdpHeader,
 };
 
 /// The offset of the byte that has the ECN field and the differentiated services field (RFC 791
@@ -43,6 +47,8 @@ pub(super) fn read(bytes: &[u8], direction: Direction, id: u64) -> Option<Packet
         destination_port: port(2),
     };
     let ip_len = half(2).into();
+    let segment = bytes.get(transport..).filter(|_| with_ports && protocol == TCP);
+    let segment = segment.and_then(|segment| tcp(segment, ip_len, transport as u32));
     // Applications of one host share its address in the home.
     let on_wan = if direction == Direction::Up { destination } else { source };
     let flow = (on_wan & 0xff).checked_sub(2)?;
@@ -63,12 +69,97 @@ pub(super) fn read(bytes: &[u8], direction: Direction, id: u64) -> Option<Packet
         dscp: header[SERVICES] >> 2,
         priority: 0,
         header: match protocol {
-            TCP => Header::Tcp(TcpHeader::default()),
+            TCP => Header::Tcp(segment.unwrap_or_default()),
             UDP => Header::Udp(UdpHeader { tag: 0 }),
             _ => Header::Icmp(UdpHeader { tag: 0 }),
         },
     };
     Some(fields.into())
+}
+
+/// The length of a TCP header without options.
+const TCP_LEN: usize = 20;
+/// The kinds of TCP options that are read (RFC 9293 §3.1, RFC 2018 §3, RFC 7323 §3.2).
+mod option {
+    pub(super) const END: u8 = 0;
+    pub(super) const PADDING: u8 = 1;
+    pub(super) const SACK: u8 = 5;
+    pub(super) const TIMESTAMPS: u8 = 8;
+}
+
+/// Parses the TCP header at the start of `segment`, in an IP packet of `ip_len` bytes with an IP
+/// header of `ip_header` bytes. Returns `None` if the header is cut short. Sequence and
+/// acknowledgement numbers are those of the wire.
+fn tcp(segment: &[u8], ip_len: u32, ip_header: u32) -> Option<TcpHeader> {
+    let fixed = segment.get(..TCP_LEN)?;
+    let word =
+        |at: usize| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
+    let length = usize::from(fixed[12] >> 4) * 4;
+    let options = segment.get(TCP_LEN..length)?;
+    let mut header = TcpHeader {
+        seq: word(4).into(),
+        ack: word(8).into(),
+        payload: ip_len.checked_sub(ip_header + length as u32)?,
+        window: u16::from_be_bytes([fixed[14], fixed[15]]).into(),
+        flags: TcpFlags(u16::from_be_bytes([fixed[12], fixed[13]]) & 0x1ff),
+        options_len: options.len() as u8,
+        window_scale: 255,
+        ..TcpHeader::default()
+    };
+    read_options(options, &mut header);
+    Some(header)
+}
+
+/// Reads the timestamps and the selective acknowledgements. An option that does not fit ends the
+/// list.
+fn read_options(mut options: &[u8], header: &mut TcpHeader) {
+    let word = |at: &[u8]| u32::from_be_bytes([at[0], at[1], at[2], at[3]]);
+    while let Some(&kind) = options.first().filter(|kind| **kind != option::END) {
+        if kind == option::PADDING {
+            options = &options[1..];
+            continue;
+        }
+        let length = options.get(1).map_or(0, |length| usize::from(*length));
+        let Some(content) = options.get(2..length) else { return };
+        match kind {
+            option::TIMESTAMPS if content.len() == 8 => {
+                header.timestamps = true;
+                (header.ts_val, header.ts_ecr) = (word(content), word(&content[4..]));
+            }
+            option::SACK => {
+                let mut sack = SackBlocks::default();
+                for block in content.chunks_exact(8) {
+                    sack.push(header.ack, word(block).into(), word(&block[4..]).into());
+                }
+                header.sack = sack;
+            }
+            _ => {}
+        }
+        options = &options[length..];
+    }
+}
+
+/// The acknowledgement numbers of flows, continued beyond 32 bits.
+#[derive(Debug, Default)]
+pub(super) struct AckNumbers(BTreeMap<(u64, u32), u64>);
+
+impl AckNumbers {
+    /// Replaces the acknowledgement number of a packet by a number that does not wrap within its
+    /// flow.
+    #[expect(clippy::cast_possible_wrap, reason = "the difference of wrapping numbers is signed")]
+    pub(super) fn unwrap(&mut self, packet: &mut PacketFields) {
+        let Header::Tcp(header) = &mut packet.header else { return };
+        if !header.flags.has(TcpFlags::ACK) {
+            return;
+        }
+        let wire = header.ack as u32;
+        // Numbers before the first that is seen stay above zero.
+        let key = (u64::from(packet.tuple_hash), packet.source);
+        let last = self.0.entry(key).or_insert(1 << 32 | u64::from(wire));
+        let step = wire.wrapping_sub(*last as u32) as i32;
+        *last = last.wrapping_add_signed(step.into());
+        header.ack = *last;
+    }
 }
 
 const fn ecn(services: u8) -> Ecn {
@@ -114,6 +205,58 @@ pub(super) mod tests {
         bytes.extend(61_000_u16.to_be_bytes());
         bytes.resize(128, 0);
         bytes
+    }
+
+    /// Returns an upstream TCP segment of an application that only acknowledges.
+    pub(in super::super) fn ack(app: u8, number: u32, options: &[u8]) -> Vec<u8> {
+        let mut bytes = udp(app, 0, 1)[..20].to_vec();
+        bytes[9] = TCP;
+        bytes[2..4].copy_from_slice(&(40 + options.len() as u16).to_be_bytes());
+        bytes.extend([0x27, 0x10, 0xee, 0x48, 0, 0, 0, 9]);
+        bytes.extend(number.to_be_bytes());
+        bytes.extend([(20 + options.len() as u8) << 2, 0x10, 1, 0, 0, 0, 0, 0]);
+        bytes.extend(options);
+        bytes
+    }
+
+    fn segment(bytes: &[u8]) -> TcpHeader {
+        match &read(bytes, Direction::Up, 0).expect("it is one of ours").header {
+            Header::Tcp(header) => header.clone(),
+            other => panic!("{other:?} is not TCP"),
+        }
+    }
+
+    #[test]
+    fn a_tcp_header_has_what_the_filter_of_acknowledgements_reads() {
+        let timestamps = [1, 1, 8, 10, 0, 0, 0, 7, 0, 0, 0, 6];
+        let sack = [1, 1, 5, 10, 0, 0, 4, 0, 0, 0, 5, 0];
+        let header = segment(&ack(3, 1_000, &[timestamps, sack].concat()));
+        assert_eq!((header.seq, header.ack, header.payload), (9, 1_000, 0));
+        assert_eq!((header.flags, header.options_len), (TcpFlags::ACK, 24));
+        assert_eq!((header.timestamps, header.ts_val, header.ts_ecr), (true, 7, 6));
+        assert_eq!(header.sack.iter(1_000).collect::<Vec<_>>(), [(1_024, 1_280)]);
+        let mut data = ack(3, 1_000, &[]);
+        data.extend([0; 5]);
+        data[3] += 5;
+        data[33] = 0xd8;
+        data[32] |= 1;
+        let header = segment(&data);
+        assert_eq!(header.payload, 5);
+        let bits = TcpFlags::ACK.with(TcpFlags::PSH).with(TcpFlags::ECE).with(TcpFlags::CWR);
+        assert_eq!(header.flags, bits.with(TcpFlags::AE));
+    }
+
+    #[test]
+    fn a_segment_that_is_cut_short_has_no_flags() {
+        let whole = ack(3, 1_000, &[8, 10, 0, 0, 0, 7, 0, 0, 0, 6, 0, 0]);
+        for length in 20..whole.len() {
+            assert_eq!(segment(&whole[..length]), TcpHeader::default(), "{length}");
+        }
+        // An option whose length is wrong ends the list.
+        for length in [0, 1, 13, 255] {
+            let header = segment(&ack(3, 1_000, &[8, length, 0, 0, 0, 7, 0, 0, 0, 6, 0, 0]));
+            assert!(!header.timestamps, "{length}");
+        }
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use crate::sys::{self, Tun};
 
-/// The length in bytes of the header before each packet (`struct virtio_net_hdr`). The header names
-/// the checksum that the kernel has yet to compute. The header is written back unchanged.
+/// The length in bytes of the header before each packet (`struct virtio_net_hdr`). The header
+/// states which checksum is still to be computed. The header is written back unchanged.
 pub(super) const BEFORE: usize = 10;
 /// The size of a slot in bytes: at least the 1500 bytes of an interface's largest packet and the
 /// header before it.
@@ -32,7 +32,7 @@ impl Slots {
     ///
     /// # Errors
     ///
-    /// If the interface has been removed, or if there are more packets than identifiers.
+    /// If the interface cannot be read, or if there are more packets than slot numbers.
     pub(super) fn read(&mut self, from: &Tun) -> Result<Option<u64>, String> {
         let number = self.place()?;
         let slot = &mut self.all[number as usize];
@@ -59,13 +59,13 @@ impl Slots {
         Ok(self.all.len() as u32 - 1)
     }
 
-    /// Returns the identifier of the packet that a slot now holds.
+    /// Counts the packet that a slot now holds, and returns its identifier.
     fn name(&mut self, number: u32) -> u64 {
         self.count += 1;
         self.count << BITS | u64::from(number)
     }
 
-    /// Stores a packet as if it had been read.
+    /// Stores a packet as if it had been read, and returns its identifier.
     #[cfg(test)]
     pub(super) fn put(&mut self, packet: &[u8]) -> u64 {
         let number = self.place().expect("there is room");
@@ -75,7 +75,7 @@ impl Slots {
         self.name(number)
     }
 
-    /// Returns the IP packet.
+    /// Returns the bytes of the IP packet `id`.
     pub(super) fn packet(&mut self, id: u64) -> &mut [u8] {
         let slot = &mut self.all[number(id)];
         &mut slot.bytes[BEFORE..slot.len]

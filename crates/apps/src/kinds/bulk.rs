@@ -24,7 +24,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "size",
             default: bytes(0),
             bounds: bounds::TRANSFER_OR_NONE,
-            doc: "Bytes to transfer on each connection; 0 continues until the end.",
+            doc: "Bytes to transfer on each connection; 0 sets no limit.",
         },
         Param {
             name: "duration",
@@ -56,7 +56,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             span: args.maybe_duration("duration"),
             transfers: vec![Transfer { left: size, conn: None, read: 0, done: None }; parallel],
             started: Instant::ZERO,
-            stopped: None,
+            stopped: false,
+            over: None,
         })
     },
 }];
@@ -76,7 +77,7 @@ pub const NEEDS: &[Needs] = &[Needs::of(
     ],
 )];
 
-/// One connection.
+/// The transfer over one connection.
 #[derive(Clone, Debug)]
 struct Transfer {
     /// The number of bytes not yet written.
@@ -95,7 +96,10 @@ struct Bulk {
     span: Option<Duration>,
     transfers: Vec<Transfer>,
     started: Instant,
-    stopped: Option<Instant>,
+    /// Whether the transfer has been stopped or its duration is over.
+    stopped: bool,
+    /// The time at which the duration was over.
+    over: Option<Instant>,
 }
 
 impl Bulk {
@@ -137,7 +141,7 @@ impl Bulk {
     }
 
     fn stop(&mut self, io: &mut dyn Io) {
-        self.stopped = self.stopped.or(Some(io.now()));
+        self.stopped = true;
         for transfer in &mut self.transfers {
             transfer.left = 0;
             if let Some(conn) = transfer.conn {
@@ -164,8 +168,12 @@ impl App for Bulk {
                 }
                 io.close(conn, at);
             }
-            Notice::Stop | Notice::Wake(_) => self.stop(io),
-            Notice::Opened(_) | Notice::Closed(_) | Notice::Datagram { .. } => {}
+            Notice::Wake(_) if !self.stopped => {
+                self.over = Some(io.now());
+                self.stop(io);
+            }
+            Notice::Stop => self.stop(io),
+            Notice::Wake(_) | Notice::Opened(_) | Notice::Closed(_) | Notice::Datagram { .. } => {}
         }
     }
 
@@ -179,7 +187,7 @@ impl App for Bulk {
 
     fn ended(&self) -> Option<Instant> {
         let last = self.transfers.iter().filter_map(|transfer| transfer.done).max();
-        last.filter(|_| self.size > 0 && self.is_done()).or(self.stopped)
+        last.filter(|_| self.size > 0 && self.is_done()).or(self.over)
     }
 
     fn summary(&self, _now: Instant) -> Summary {
@@ -237,6 +245,21 @@ mod tests {
         let summary = Net::new(1).run_secs(&mut *build("bulk", &changes), 20);
         close(known(&summary, "read_bytes"), 400_000.0, 0.0);
         assert!(value(&summary, "completion_time_s").is_some());
+    }
+
+    #[test]
+    fn a_transfer_ends_with_its_duration_or_its_bytes_but_not_with_its_stop() {
+        let of = |changes: &[(&'static str, Value)], stop_s| {
+            let mut app = build("bulk", changes);
+            Net::new(1).run_secs(&mut *app, stop_s);
+            app.ended()
+        };
+        let span = |secs| ("duration", Value::MaybeDuration(Some(Duration::from_secs(secs))));
+        assert_eq!(of(&[], 5), None);
+        assert_eq!(of(&[span(9)], 5), None);
+        assert_eq!(of(&[span(3)], 5), Some(Instant::from_millis(3_000)));
+        assert_eq!(of(&[("size", bytes(1 << 30))], 5), None);
+        assert!(of(&[("size", bytes(1_000)), span(3)], 5).is_some_and(|at| at.as_secs_f64() < 1.0));
     }
 
     #[test]

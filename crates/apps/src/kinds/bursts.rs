@@ -1,10 +1,11 @@
 //! Timed transfers. Each opens a connection, sends for a given time or a given number of bytes, and
 //! closes the connection.
 //!
-//! Sources: Boerlage and Collom (2016, Tables VII–XIII) for web and e-mail traffic, which is greedy
-//! TCP for one or three seconds at given times. Armitage et al. (2017, §VI) for notifications and
-//! photo uploads, with their times to complete. Armitage et al. do not state the interval of
-//! notifications and uploads; the default of once a minute is not from a source.
+//! Sources: Boerlage and Collom (2016, Tables VII–XIII) model web and e-mail traffic as greedy TCP
+//! for one or three seconds at given times. Armitage et al. (2017, §VI) state the sizes of
+//! notifications and photo uploads, and the times within which they should complete. They do not
+//! state the interval of notifications and uploads; the default of once a minute is not from a
+//! source.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
@@ -31,7 +32,7 @@ const COUNT: Param = Param {
     name: "count",
     default: Value::Count(0),
     bounds: bounds::TIMES_OR_ENDLESS,
-    doc: "Number of transfers; 0 continues until the end.",
+    doc: "Number of transfers; 0 sets no limit.",
 };
 const SIZE: Param = Param {
     name: "size",
@@ -107,9 +108,9 @@ pub const KINDS: &[Kind<dyn App>] = &[
 
 const LATE: Need = Need::up_to("late", Measure::Own(&["late_percent"]), [0.0, 5.0], "%");
 
-/// A transfer with a deadline is late after the deadline. A transfer with a size and without a
-/// deadline is judged as bulk data. A transfer without a size stands for a page or a mail, and is
-/// judged by its round trips.
+/// A transfer with a deadline is late if it takes longer. Without a deadline, transfers of up to 10
+/// MB are judged as bulk data. `bursts` stand for pages and mails, and are also judged by their
+/// round trips.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "bursts",
@@ -141,7 +142,8 @@ const fn seconds(s: u64) -> Value {
 /// The bounds of the period. Connections are opened at most once per millisecond.
 const PERIODS: Bounds = Bounds::span(Duration::from_millis(1), Duration::from_secs(86_400));
 
-/// The token of the wake-up that starts a transfer. Other tokens name the connection to end.
+/// The token of the wake-up that starts a transfer. Any other token is the number of the connection
+/// to close.
 const NEXT: u64 = u64::MAX;
 
 #[derive(Debug)]
@@ -227,8 +229,8 @@ impl Bursts {
         }
     }
 
-    /// Returns the 75th percentile of the times of transfers. An unfinished transfer counts with
-    /// its age if that age exceeds the tolerable time.
+    /// Returns the 75th percentile of the times of transfers, if there are any. An unfinished
+    /// transfer counts with its age if that age exceeds the tolerable time.
     fn usual_ms(&self, now: Instant) -> Option<f64> {
         let mut times = self.took.clone();
         for burst in &self.active {

@@ -1,7 +1,6 @@
-//! Datagrams at a constant rate: the video call of the home experiments, and other traffic of this
-//! kind.
+//! Datagrams at a constant rate, such as the video call of experiments with home gateways.
 //!
-//! Source: nttcp 1.47 in UDP mode as TEACUP's `start_nttcp` runs it: a datagram of fixed size every
+//! Source: nttcp 1.47 in UDP mode as TEACUP's `start_nttcp` runs it: datagrams of fixed size at a
 //! fixed interval, independent of the network. The video call of Kua, Nguyen, Armitage and Branch
 //! (2017) sends 700 bytes every 20 ms in each direction. This is 280 kbit/s of payload and 291.2
 //! kbit/s of IP. The defaults of `cbr` are the defaults of iperf 2: 1470 bytes at 1.05 Mbit/s.
@@ -23,7 +22,7 @@ const RATE: Param = Param {
     name: "rate",
     default: rate(280_000),
     bounds: bounds::RATE,
-    doc: "Rate of the payload; sets the interval if that is off.",
+    doc: "Rate of the payload; determines the interval if `interval` is off.",
 };
 
 const INTERVAL: Param = Param {
@@ -90,8 +89,8 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
 ];
 
-/// Datagrams at a constant rate carry live content, such as the picture of a camera. Nobody
-/// answers, so the limits of delay are the limits of telemonitoring.
+/// The datagrams of `cbr` carry live content, such as the picture of a camera. Nobody answers, so
+/// the limits of delay are those of telemonitoring.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "cbr",

@@ -1,9 +1,10 @@
 //! CoAP: confirmable requests over UDP, one at a time.
 //!
-//! Source: RFC 7252 §4.2 and §4.8. A request is repeated after a time drawn between `ACK_TIMEOUT`
-//! and `ACK_TIMEOUT` × `ACK_RANDOM_FACTOR`, doubled each time, at most `MAX_RETRANSMIT` times.
-//! `NSTART` is 1, so the next request waits until the current request ends. The acknowledgement
-//! carries the response (§5.2.1). A repeated request gets the stored response again (§4.5).
+//! Source: RFC 7252 §4.2 and §4.8. A request is repeated at most `MAX_RETRANSMIT` times. The first
+//! timeout is drawn between `ACK_TIMEOUT` and `ACK_TIMEOUT` × `ACK_RANDOM_FACTOR`, and doubles with
+//! each repetition. `NSTART` is 1, so the next request waits until the current request ends. The
+//! acknowledgement carries the response (§5.2.1). A repeated request gets the stored response again
+//! (§4.5).
 //!
 //! A retransmission is spurious if a response to an earlier copy arrives after the retransmission
 //! was sent. A real acknowledgement does not distinguish copies; the tag does, for this measurement
@@ -21,8 +22,8 @@ use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open, schedule};
 #[cfg(test)]
 mod tests;
 
-/// The length of a request's header in bytes. It contains the fixed header, a token of 4 bytes, a
-/// path option of 8 bytes, and the payload marker.
+/// The length of a request's header in bytes. It contains the fixed header, a token of 4 bytes, an
+/// option with a path of 8 bytes, and the payload marker.
 const REQUEST_HEADER: u32 = 4 + 4 + 9 + 1;
 /// The length of a response's header in bytes: the fixed header and the token.
 const RESPONSE_HEADER: u32 = 4 + 4;
@@ -66,7 +67,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "ack_random_factor",
             default: Value::Number(1.5),
             bounds: Bounds::Real(1.0, 1_000.0),
-            doc: "Maximum of that time as a multiple of the minimum (ACK_RANDOM_FACTOR).",
+            doc: "Maximum time before the first retransmission, relative to the minimum \
+                  (ACK_RANDOM_FACTOR).",
         },
         Param {
             name: "max_retransmit",
@@ -115,7 +117,7 @@ pub const NEEDS: &[Needs] = &[Needs::of(
     ],
 )];
 
-/// The one request in progress.
+/// The request in progress.
 struct Exchange {
     due: Instant,
     first_sent: Instant,
@@ -136,7 +138,7 @@ struct Coap {
     started: Instant,
     stopped: Option<Instant>,
     exchange: Option<Exchange>,
-    /// The number of requests begun. The request in progress has this number minus one.
+    /// The number of requests begun. They are numbered from zero.
     asked: u64,
     answered: u64,
     failed: u64,

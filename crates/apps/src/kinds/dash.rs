@@ -4,10 +4,10 @@
 //! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny. The module `abr`
 //! has the rules of dash.js 2.0.0, and `bola` the rule of dash.js 2.9.3. While the buffer is below
 //! a limit, the player requests the next segment at once. The limit is 12 s. At the highest rate it
-//! is 30 s, or 60 s for a video of at least 600 s. At or above the limit, the player checks again
-//! after a second. A segment that takes too long is abandoned: the player resets the connection and
-//! opens a new connection. A failed request is repeated up to three times, each time after a
-//! second.
+//! is 30 s, or 60 s for a video of at least 600 s or without end. At or above the limit, the player
+//! checks again after a second. A segment that takes too long is abandoned: the player resets the
+//! connection and opens a new connection. A failed request is repeated up to three times, each time
+//! after a second.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
 //! throughput counts the response's header with its body. The player chooses a rate before each
@@ -39,8 +39,7 @@ const DIRECTION: Param = Param {
     doc: "Direction of the stream; up is a camera watched from the internet.",
     ..params::direction("down")
 };
-/// The bounds of a segment length. A player with more than two requests per second does not stream
-/// chunks.
+/// The bounds of the playing time of a chunk. A second of music has at most two chunks.
 const CHUNKS: Bounds = Bounds::span(Duration::from_millis(500), Duration::from_secs(3_600));
 const REQUEST: Param = Param {
     name: "request",
@@ -55,7 +54,7 @@ const HEADER: Param = Param {
     doc: "Size of an HTTP response's header in bytes.",
 };
 
-/// The bounds of `reserve`. The lower bound is above half a second, where a player stops.
+/// The bounds of `reserve`. The lower bound is above half a second, below which playback stops.
 const RESERVE: Bounds = Bounds::span(Duration::from_secs(1), Duration::from_secs(3_600));
 const BUFFERED: Param = Param {
     name: "buffered",
@@ -95,7 +94,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 name: "quality",
                 default: Value::Count(0),
                 bounds: Bounds::Whole(0, 1_000),
-                doc: "Rate that `fixed` plays, counted from 1; 0 is the highest.",
+                doc: "Rate that `fixed` plays, counted from 1 for the lowest; 0 is the highest.",
             },
             Param {
                 name: "length",
@@ -147,7 +146,7 @@ pub const KINDS: &[Kind<dyn App>] = &[
     },
 ];
 
-/// The tolerable time from the request to the first picture.
+/// The tolerable time from the first request to the first picture, in milliseconds.
 pub(crate) const MOST_STARTUP_MS: f64 = 10_000.0;
 
 const STALLS: Need = Need::up_to("stalled", Measure::Own(&["stalled_percent"]), [0.0, 1.0], "%")
@@ -228,7 +227,7 @@ fn config(args: &Args, segment: Duration, abr: Abr, ladder: Vec<(u64, Spread)>) 
     }
 }
 
-/// A player that has not started yet, or that is active.
+/// A player, which has a `config` before its start and a `session` after it.
 struct Dash {
     server: Side,
     config: Option<Config>,

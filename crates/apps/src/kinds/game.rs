@@ -5,18 +5,20 @@
 //! - `pktgen`: CAIA pktgen 0.3.1, which TEACUP's `start_fps_game` runs. A server sends each client
 //!   an update every 50 ms (30 ms for two games) whose size grows with the number of players. The
 //!   program is designed to draw from measured histograms and an ARMA(1, 1) filter (Branch,
-//!   Cricenti and Armitage 2008). Its actual draw is normal with mean (N + 0.65)·o − 2N − 10 and
-//!   deviation 6N + 3, truncated to an integer. Here o is the game's growth per player. Negative
-//!   sizes are made positive and shifted by N·o. This model follows the actual draw, because
-//!   TEACUP's experiments used the traffic of pktgen. Clients send 60 + int(Normal(3, 1)) bytes.
-//! - `faerber`: Färber 2002, Counter-Strike. The server sends packets with sizes of Ext(120, 36)
-//!   every Ext(55, 6) ms, and the client packets with sizes of Ext(80, 5.7) every 40 ms. The sizes
-//!   are taken as bytes of UDP payload.
+//!   Cricenti and Armitage 2008). Its actual draw for N players is normal with mean (N + 0.65)·o −
+//!   2N − 10 and deviation 6N + 3, truncated to an integer. Here o is the number of bytes that each
+//!   player adds. Negative sizes are made positive and shifted by N·o. This model follows the
+//!   actual draw, because TEACUP's experiments used the traffic of pktgen. Clients send 60 +
+//!   int(Normal(3, 1)) bytes.
+//! - `faerber`: Färber 2002, Counter-Strike. The sizes of the server's packets have the extreme
+//!   value distribution Ext(120, 36), and the times between them Ext(55, 6) ms. A client sends
+//!   packets with sizes of Ext(80, 5.7) every 40 ms. The sizes are taken as bytes of UDP payload.
 //!
 //! pktgen sleeps between packets. A sleep may be too long but never too short. `select` of FreeBSD
 //! 10 permits an excess of 1/16 of the timeout: `kern_select` shifts the timeout right by
 //! `tc_precexp`. `tc_precexp` is four, because the default of `kern.timecounter.alloweddeviation`
-//! is 5 %. The actual excess depends on other timers; `oversleep` draws it uniformly.
+//! is 5 %. The actual excess depends on other timers. The model draws it uniformly from zero to
+//! `oversleep` times the sleep.
 //!
 //! Differences: sizes that are negative even after the shift count as zero. An update of many
 //! players is truncated to the payload of an Ethernet packet, while game engines split such
@@ -39,7 +41,7 @@ mod tests;
 
 const TITLES: &[&str] = &["q3", "hl2cs", "hl2dm", "hlcs", "hldm", "et2pro", "q4"];
 
-/// The range of the server start times (TEACUP: `random() / 25` seconds).
+/// The range of the random delay of the server's first update (TEACUP: `random() / 25` seconds).
 const SPREAD: Duration = Duration::from_millis(40);
 
 /// Registers `game`.
@@ -100,7 +102,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "oversleep",
             default: Value::Number(0.0),
             bounds: Bounds::Real(0.0, 1.0),
-            doc: "Largest relative excess of pktgen's sleeps; 0.0625 on FreeBSD.",
+            doc: "Largest relative excess of pktgen's sleeps between packets; 0.0625 on FreeBSD.",
         },
     ],
     build,
@@ -108,7 +110,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 
 /// Armitage (2003) found that players of shooters prefer round trips of up to 100 ms. The limits of
 /// loss are not from a source. They are the loss that players begin to notice, and the loss that
-/// decides duels.
+/// can decide a duel.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "game",
     "plays without lag",
@@ -142,7 +144,8 @@ fn build(args: &Args) -> Box<dyn App> {
             }
         },
         delay: args.duration("client_delay"),
-        oversleep: args.number("oversleep"),
+        // Only pktgen sleeps. Färber measured the times between packets.
+        oversleep: if faerber { 0.0 } else { args.number("oversleep") },
         clients: Vec::new(),
         wanted: args.count("clients") as usize,
         running: false,

@@ -19,7 +19,8 @@ use crate::prober::Prober;
 use crate::quantiles::{Quantiles, Summary};
 use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open};
 
-/// The maximum number of requests that await an answer; older requests count as lost.
+/// The maximum number of responses in flight whose requests are remembered. An older response gives
+/// no round-trip time.
 const REMEMBERED: usize = 16_384;
 
 /// Registers `irtt`.
@@ -64,7 +65,8 @@ pub const NEEDS: &[Needs] = &[Needs::of(
 
 const LOSS: Measure = Measure::Own(&["loss_up_percent", "loss_down_percent"]);
 
-/// A request that reached the server: the number of its response, and its one-way delay.
+/// A request that reached the server: the number of the response, and the one-way delay of the
+/// request.
 struct Waiting {
     answer: u16,
     sent: Duration,
@@ -72,8 +74,8 @@ struct Waiting {
 
 struct Irtt {
     prober: Prober,
-    /// The number of responses of the server. The server numbers its responses in the order of the
-    /// requests received.
+    /// The number of responses sent. The server numbers them from zero, in the order in which
+    /// requests arrive.
     answered: u64,
     waiting: VecDeque<Waiting>,
     up: Arrivals,

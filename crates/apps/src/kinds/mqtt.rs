@@ -25,11 +25,11 @@ const CONNACK: u64 = 4;
 const ACK: u64 = 4;
 const PING: u64 = 2;
 
-/// The bounds of the payload: the largest length of a control packet (§2.2.3) minus the longest
-/// topic and the identifiers.
+/// The bounds of the payload in bytes. The upper bound is the largest remaining length (§2.2.3)
+/// minus the longest topic, its length field and the packet identifier.
 const PAYLOADS: Bounds = Bounds::Whole(0, 268_435_455 - 65_535 - 4);
-/// The bounds of the keep-alive time: whole seconds in 16 bits (§3.1.2.10).
-const KEEPALIVE: Bounds = Bounds::span(Duration::ZERO, Duration::from_secs(65_535));
+/// The bounds of the keep-alive time, which has 16 bits in seconds (§3.1.2.10).
+const KEEPALIVE: Bounds = Bounds::Multiples(1_000_000_000, 65_535_000_000_000);
 
 const PUBLISH_DUE: u64 = 0;
 const KEEPALIVE_DUE: u64 = 1;
@@ -116,8 +116,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// The needs of telemonitoring in real time. A message is delivered when the broker has read it.
-/// The time of a message begins when it is due.
+/// The needs of telemonitoring in real time. The delivery time of a message is the time from its
+/// due time until the broker has read it.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "mqtt",
     "each message arrives in time",
@@ -144,13 +144,13 @@ const fn packet(remaining: u64) -> u64 {
     1 + length_bytes + remaining
 }
 
-/// Returns the length of a PUBLISH packet in bytes. Above quality 0 it has an identifier (§3.3.2).
+/// Returns the length of a PUBLISH packet in bytes. At quality of service 1 and 2 it has an
+/// identifier (§3.3.2).
 const fn publish(topic: u64, payload: u64, qos: u8) -> u64 {
     packet(2 + topic + if qos > 0 { 2 } else { 0 } + payload)
 }
 
-/// The content of a control packet. The `Instant` of a variant is the time at which the message was
-/// due.
+/// A control packet. The `Instant` of a variant is the time at which the message was due.
 #[derive(Clone, Copy, Debug)]
 enum Control {
     Connect,
@@ -182,7 +182,7 @@ struct Mqtt {
     /// Whether the broker has accepted the client.
     accepted: bool,
     link: Option<Link>,
-    /// The start time of the connection.
+    /// The time at which the connection was opened.
     opened: Instant,
     stopped: Option<Instant>,
     /// The time at which the broker accepted the connection.
@@ -218,7 +218,8 @@ impl Mqtt {
         self.started + self.interval * self.published
     }
 
-    /// Publishes every message that is due, up to the window.
+    /// Publishes every message that is due, while the limit of unacknowledged messages and the send
+    /// buffer permit. Requests a wake-up for the next message.
     fn publish_due(&mut self, io: &mut dyn Io) {
         while self.running && self.accepted && self.may_publish() && self.due() <= io.now() {
             let due = self.due();
@@ -233,7 +234,8 @@ impl Mqtt {
         self.unacked < self.inflight && self.link.as_ref().is_some_and(|link| !link.up.is_blocked())
     }
 
-    /// Sends a ping if the client sent nothing for the keep-alive time (§3.1.2.10).
+    /// Sends a ping if the client sent nothing for the keep-alive time (§3.1.2.10). Requests the
+    /// next check.
     fn keep_alive(&mut self, io: &mut dyn Io) {
         if !self.running || self.keepalive == Duration::ZERO {
             return;
@@ -245,7 +247,7 @@ impl Mqtt {
         io.wake_at(self.last_sent + self.keepalive, KEEPALIVE_DUE);
     }
 
-    /// Lets the broker read a packet.
+    /// Lets the broker read a packet and answer it.
     fn serve(&mut self, control: Control, io: &mut dyn Io) {
         let (size, reply) = match control {
             Control::Connect => (CONNACK, Control::Connack),
@@ -267,7 +269,7 @@ impl Mqtt {
         }
     }
 
-    /// Lets the client read a packet.
+    /// Lets the client read a packet and answer it.
     fn hear(&mut self, control: Control, io: &mut dyn Io) {
         match control {
             Control::Connack => {

@@ -1,11 +1,11 @@
 //! Ping: an ICMP echo request every second.
 //!
-//! Sources: RFC 792 (echo and echo reply); ping(8) of iputils. A packet of 84 bytes contains 56
-//! bytes of data and an 8-byte header. One packet is sent per second, as TEACUP's `start_ping`
+//! Sources: RFC 792 (echo and echo reply); ping(8) of iputils. An IP packet of 84 bytes contains an
+//! 8-byte ICMP header and 56 bytes of data. One packet is sent per second, as TEACUP's `start_ping`
 //! configures it.
 //!
-//! The far end answers a request when it receives the notice of the request. If the operating
-//! system itself answers, only the reply causes a notice.
+//! The far end answers a request when it receives the notice of the request. If its operating
+//! system answers, the application receives only the notice of the reply.
 
 use aqmlab_core::{Args, Direction, Instant, Kind, Param, Side};
 

@@ -7,10 +7,10 @@
 //! acknowledges at once.
 //!
 //! A write blocks if it does not fit into the send buffer as a whole. The same holds for nttcp in
-//! TCP mode, which the experiments of these papers used. The program waits between two writes, so
-//! the next message follows an interval after the end of the blocked write. A slow connection
-//! therefore lowers the offered rate. Bytes written while TCP cannot send leave in full segments,
-//! because the stream has no message boundaries.
+//! TCP mode, which the experiments of these papers used. nttcp waits between two writes, so the
+//! next message follows an interval after the end of the blocked write. A slow connection therefore
+//! lowers the offered rate. Bytes written while TCP cannot send leave in full segments, because the
+//! stream has no message boundaries.
 //!
 //! Differences: without blocking the schedule is exact, while nttcp sleeps between writes. At a
 //! rate below one sample per second, each message has one sample; the sources do not cover such
@@ -119,7 +119,7 @@ pub const NEEDS: &[Needs] = &[
     Needs::of("telemetry", FINE, SENSOR),
 ];
 
-/// Returns the bytes of a message and the time between two messages, for a sensor of `bps`.
+/// Returns the size of a message in bytes and the time between two messages, for a sensor of `bps`.
 fn pace(bps: u64) -> (u64, Duration) {
     let samples = (bps / (8 * SAMPLE)).clamp(1, SAMPLES_PER_MESSAGE);
     // At 50 or more samples per second, this is the time of 50 samples. At fewer samples per

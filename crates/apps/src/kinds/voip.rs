@@ -1,11 +1,12 @@
 //! A telephone call: voice at a constant rate in both directions, and the quality rating at each
 //! side.
 //!
-//! Source: RTP over UDP (RFC 3550: a 12-byte header) with the payloads of RFC 3551; the rating of
-//! `emodel`. A packet that arrives after its playout time counts as lost. The playout time is the
-//! sending time plus a delay, which `playout` describes.
+//! Source: RTP over UDP (RFC 3550: a 12-byte header) with the payloads of RFC 3551. The module
+//! `emodel` rates the call. In its simple form, a packet that arrives after its playout time counts
+//! as lost. The module `playout` defines this time. The full form ignores the playout, and rates
+//! the mean one-way delay plus twice the jitter.
 //!
-//! Differences: there is no silence suppression.
+//! Difference: there is no silence suppression.
 
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 
@@ -21,8 +22,8 @@ use crate::{App, Carries, Datagram, Io, Notice};
 
 const RTP_HEADER: u32 = 12;
 
-/// The bounds of the voice bytes: at least one, and at most the bytes that fit into a datagram
-/// together with the header.
+/// The bounds of the voice bytes in a packet. The upper bound fits into a datagram together with
+/// the header.
 const PAYLOADS: Bounds = Bounds::Whole(1, bounds::MOST_DATAGRAM - RTP_HEADER as u64);
 
 const DEJITTER: Param = Param {
@@ -132,7 +133,7 @@ fn build(args: &Args) -> Box<dyn App> {
 struct Voip {
     pacer: Pacer,
     playouts: [Playout; 2],
-    /// The time to fill a packet and to encode it.
+    /// The time to fill a packet and to encode it, in milliseconds.
     coding_ms: f64,
     codec: Codec,
     full: bool,
@@ -156,8 +157,8 @@ const NAMES: [Names; 2] = [
 ];
 
 impl Voip {
-    /// Adds the opinion score of `direction` to `out`. Returns `None` if no packet was sent in that
-    /// direction.
+    /// Adds the opinion score, the rating, the late packets and the delay of `direction` to `out`.
+    /// Returns `None` if no packet was sent in that direction.
     fn rate(&self, direction: Direction, out: &mut Summary) -> Option<()> {
         let names = &NAMES[direction.index()];
         let playout = &self.playouts[direction.index()];

@@ -2,13 +2,13 @@
 //!
 //! Sources: HTTP/1.1 (RFC 9112), HTTP/2 (RFC 9113) and HTTP/3 (RFC 9114). With HTTP/1.1, a browser
 //! uses up to six connections per host, with one request at a time on each. With HTTP/2 and HTTP/3,
-//! one connection per host carries all requests. In HTTP/3 each request has its own stream. The page
-//! load time ends with the last object. It consists of a DNS lookup, the handshakes, one round trip
-//! for each step that discovers objects, and the transfers. `page` defines the pages; the pause is
-//! exponential with a mean of 30 s, as in the 3GPP model.
+//! one connection per host carries all requests. In HTTP/3 each request has its own stream. The
+//! page load time ends with the last object. It consists of a DNS lookup, the handshakes, one round
+//! trip for each step that discovers objects, and the transfers. The module `page` defines the
+//! pages. The pause is exponential with a mean of 30 s, as in the 3GPP model.
 //!
-//! Differences: HTTP/2 and HTTP/3 respond in the order of requests, without priorities and without a
-//! limit from their own flow control. An unanswered lookup is repeated every 5 s, the default of
+//! Differences: HTTP/2 and HTTP/3 respond in the order of requests, without priorities and without
+//! limits of their own flow control. An unanswered lookup is repeated every 5 s, the default of
 //! resolv.conf(5). The sizes of TLS messages are typical values, not taken from the sources.
 
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
@@ -42,8 +42,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "protocol",
             default: Value::Word("http1", &["http1", "http2", "http3", "http3_0rtt"]),
             bounds: Bounds::Any,
-            doc: "HTTP version: several connections to each host (1.1), one (2), or one over QUIC (3), \
-                  which may resume an earlier one (0-RTT).",
+            doc: "HTTP version. HTTP/1.1 uses several connections to each host, HTTP/2 uses one, and \
+                  HTTP/3 uses one over QUIC. With 0-RTT, it resumes an earlier connection.",
         },
         Param {
             name: "hosts",
@@ -60,14 +60,14 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         Param {
             name: "depth",
             default: Value::Count(3),
-            bounds: Bounds::Whole(1, 1_000),
-            doc: "Steps in which a page's objects are found, the page itself included.",
+            bounds: Bounds::Whole(2, 1_000),
+            doc: "Number of steps in which a page's objects are found, including the page.",
         },
         Param {
             name: "objects",
             default: Value::Count(30),
             bounds: Bounds::Whole(1, 10_000),
-            doc: "Number of objects of a `custom` page, the page itself included.",
+            doc: "Number of objects of a `custom` page, including the page itself.",
         },
         Param {
             name: "size",
@@ -115,7 +115,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "pages",
             default: Value::Count(0),
             bounds: bounds::TIMES_OR_ENDLESS,
-            doc: "Number of pages; 0 continues until the end.",
+            doc: "Number of pages; 0 sets no limit.",
         },
     ],
     build: |args: &Args| {
@@ -142,7 +142,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// The tolerable time of a page.
+/// The tolerable load time of a page, in milliseconds.
 pub(crate) const MOST_MS: f64 = 4_000.0;
 
 /// Three of four pages must load in time. A page that is still loading counts once it has taken

@@ -2,31 +2,31 @@
 //! direction has its own Google congestion control.
 //!
 //! Source: libwebrtc as of June 2025; each module names the files that it follows. `gcc` is the
-//! controller, `feedback` has the reports (transport-wide numbers), and `pacer` the pacer with its
-//! probes. `nack` has the repair, and `protection` the part of the rate that repairs take. `timing`
-//! has the de-jitter buffer of the picture, and `speech` the sound. The following choices are
-//! judgements. Either libwebrtc's congestion control leaves the choice to the encoder, or one
+//! controller, `feedback` has the reports (transport-wide numbers), and `pacer` has the pacer with
+//! its probes. `nack` has the retransmissions, and `protection` their share of the rate. `timing`
+//! has the de-jitter buffer of the picture, and `speech` has the sound. The following choices are
+//! judgements. For some of them, libwebrtc leaves the choice to the encoder. For the others, one
 //! simple rule replaces many:
 //!
 //! - The camera takes `fps` pictures per second. Below 250 kbit/s only every second picture is
 //!   encoded. While the pacer holds more than 100 ms of video at the target rate, frames are left
 //!   out.
 //! - The mean size of a frame follows from the rate, and each frame has a lognormal factor. The
-//!   encoder follows the target one frame later. A key frame has the size of 4 to 6 mean frames.
-//!   The first frame is a key frame, and so is the next frame after a change of the resolution or a
-//!   request.
+//!   encoder follows a new target with a delay of one frame. A key frame has the size of 4 to 6
+//!   mean frames. The first frame is a key frame. The next frame after a change of the resolution
+//!   or after a request is also a key frame.
 //! - The resolution falls by a step when the rate is below the minimum rate of its step. libwebrtc
-//!   lowers the resolution by the coarseness of the picture instead. The top resolution is the
-//!   largest step whose minimum rate is at most `max_rate`.
+//!   lowers the resolution if the quantisation is too coarse. The top resolution is the largest
+//!   step whose intended rate is at most `max_rate`.
 //! - Headers are RTP with 12 B, the transport-wide number with 8 B, and SRTP's tag with 10 B.
-//! - Speech is Opus in packets of 20 ms, with the de-jitter buffer of `voip`. The rating of the
-//!   speech follows the E-model, with the values of G.711 with concealment. Sound and picture are
-//!   not synchronised.
+//! - Speech is Opus in packets of 20 ms, with NetEq as the de-jitter buffer (`speech`). The rating
+//!   of the speech follows the E-model, with the values of G.711 with concealment. Sound and
+//!   picture are not synchronised.
 //!
 //! Differences: the call begins at once, without signalling, ICE and DTLS; the second direction
 //! begins less than a frame interval later. Sender and receiver reports of RTCP, simulcast, and an
-//! encoder that is too slow are left out. Forward error correction of the picture is off by default
-//! in WebRTC.
+//! encoder that is too slow are left out. Forward error correction of the picture, which is off by
+//! default in WebRTC, is also left out.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
 
@@ -87,13 +87,13 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "max_rate",
             default: rate(2_500_000),
             bounds: RATES,
-            doc: "Highest rate of the video; 2.5 Mbit/s make a picture of 720 lines.",
+            doc: "Highest rate of the video; 2.5 Mbit/s permit a picture of 720 lines.",
         },
         Param {
             name: "min_rate",
             default: rate(30_000),
             bounds: RATES,
-            doc: "Lowest rate of the video, if it is below the highest.",
+            doc: "Lowest rate of the video; it does not exceed the highest.",
         },
         Param {
             name: "start_rate",
@@ -129,7 +129,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             name: "probing",
             default: Value::Flag(true),
             bounds: Bounds::Any,
-            doc: "Whether the senders begin with probes of the path.",
+            doc: "Whether the senders probe the path at the start.",
         },
     ],
     build: |args: &Args| Box::new(WebrtcCall::new(args)),

@@ -1,18 +1,20 @@
 //! The identity of a captured packet: its five-tuple, its length and its fingerprint.
 //!
-//! Source of the fingerprint: `spp` 0.3.6. It is a CRC-32 over fields that no router changes. The
-//! bit code is 511 for TCP and 2111 for UDP, as in TEACUP. Differences: the CRC covers up to 20
-//! bytes of payload, while `spp` uses 12 bytes. This module also reads IPv6. It compares the IP
-//! length, and in IPv4 the identification, in addition to the CRC. TTL, DSCP, ECN and checksums are
-//! never compared.
+//! Source of the fingerprint: `spp` 0.3.6, a CRC-32 over fields that no router changes. The fields
+//! are those of `spp`'s bit code 511 (TCP) and 2111 (UDP), as in TEACUP. Differences: the CRC
+//! covers up to 20 bytes of payload, while `spp` uses 12 bytes. This module also reads IPv6. It
+//! compares the IP length, and in IPv4 the identification, in addition to the CRC. TTL, DSCP, ECN
+//! and checksums are never compared.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::net::IpAddr;
 
-use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket};
+use etherparse::{
+    EtherType, Ipv6ExtensionSlice, Ipv6ExtensionsSlice, LaxNetSlice, LaxSlicedPacket,
+};
 
-/// The fields that an address translator between the taps rewrites, which cannot be compared.
+/// The fields that an address translator between the taps rewrites. They are not compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Translation {
     /// No field is rewritten.
@@ -73,7 +75,7 @@ pub(super) struct Decoded {
     pub(super) tuple: Tuple,
     /// The length of the IP packet in bytes.
     pub(super) ip_len: u32,
-    /// The hash of the invariant fields: equal at both taps, and almost never equal for two
+    /// The hash of the invariant fields. It is equal at both taps, and almost never equal for two
     /// packets.
     pub(super) fingerprint: u64,
 }
@@ -87,7 +89,8 @@ pub(super) fn can_read(link: u32) -> bool {
     matches!(link, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
 }
 
-/// Finds the IP packet in the captured bytes and identifies it; `None` if there is none.
+/// Finds the IP packet in the captured bytes and identifies it; `None` if there is none. `length`
+/// is the original length of the captured packet.
 pub(super) fn decode(
     link: u32,
     data: &[u8],
@@ -122,10 +125,10 @@ struct Ip<'a> {
     source: IpAddr,
     destination: IpAddr,
     protocol: u8,
-    /// The length in the header, or zero if the header has none.
+    /// The length of the packet by its header, or zero if the header states none.
     length: u32,
     identification: u16,
-    /// Whether the packet is a later fragment, without the transport header.
+    /// Whether the packet is a fragment other than the first. Ports are not read from such a packet.
     continues: bool,
     payload: &'a [u8],
 }
@@ -161,7 +164,7 @@ impl<'a> Ip<'a> {
                     protocol,
                     length,
                     identification: 0,
-                    continues: ip.is_payload_fragmented(),
+                    continues: is_later_fragment(ip.extensions()),
                     payload: bytes,
                 })
             }
@@ -170,6 +173,7 @@ impl<'a> Ip<'a> {
     }
 
     /// Returns the ports: the first four bytes of TCP, UDP, DCCP, SCTP and UDP-Lite headers.
+    /// Returns zeros for other packets.
     fn ports(&self) -> (u16, u16) {
         let has_ports = matches!(self.protocol, 6 | 17 | 33 | 132 | 136) && !self.continues;
         match self.payload {
@@ -179,6 +183,14 @@ impl<'a> Ip<'a> {
             _ => (0, 0),
         }
     }
+}
+
+/// Returns whether the fragment header, if there is one, has an offset above zero (RFC 8200 §4.5).
+fn is_later_fragment(extensions: &Ipv6ExtensionsSlice<'_>) -> bool {
+    extensions.clone().into_iter().any(|extension| match extension {
+        Ipv6ExtensionSlice::Fragment(header) => header.fragment_offset().value() > 0,
+        _ => false,
+    })
 }
 
 fn identify(ip: &Ip<'_>, ip_len: u32, translation: Translation) -> Decoded {
@@ -306,6 +318,32 @@ mod tests {
         assert_eq!((decoded.ip_len, decoded.tuple.destination.port), (528, 2_000));
         let six = read(101, &ipv6()).unwrap();
         assert_eq!((six.ip_len, six.tuple.protocol, six.tuple.source.port), (63, 6, 80));
+    }
+
+    /// Returns a fragment of a UDP packet over IPv6, with the value of its offset field.
+    fn fragment(offset: u16) -> Vec<u8> {
+        let mut bytes = vec![0x60, 0, 0, 0, 0, 24, 44, 9];
+        bytes.extend([[1; 16], [2; 16]].concat());
+        bytes.extend([17, 0]);
+        bytes.extend((offset << 3 | 1).to_be_bytes());
+        bytes.extend([0, 0, 0, 5, 3, 232, 7, 208, 0, 64, 0, 0]);
+        bytes.extend([7; 8]);
+        bytes
+    }
+
+    #[test]
+    fn only_the_first_fragment_has_ports() {
+        let of = |bytes: &[u8]| {
+            let tuple = read(101, bytes).unwrap().tuple;
+            (tuple.protocol, tuple.source.port, tuple.destination.port)
+        };
+        assert_eq!(of(&fragment(0)), (17, 1_000, 2_000));
+        assert_eq!(of(&fragment(3)), (17, 0, 0));
+        let mut four = ipv4(64, &[5; 30]);
+        four[6] = 0x20;
+        assert_eq!(of(&four), (17, 1_000, 2_000));
+        four[7] = 3;
+        assert_eq!(of(&four), (17, 0, 0));
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::io;
 
-/// An unreadable capture: its name, the packet, the offset in bytes, and the problem.
+/// An unreadable capture: its name, the packet, the offset in the file, and the problem.
 #[derive(Debug)]
 pub struct CaptureError {
     /// The name given to the capture.
     pub file: String,
     /// The number of the packet, counted from 1; 0 before the first packet.
     pub packet: u64,
-    /// Bytes from the start of the file to the problem.
+    /// The number of bytes from the start of the file to the problem.
     pub offset: u64,
     /// The value found and the values allowed.
     pub problem: String,

@@ -11,8 +11,8 @@ use crate::pairs::{Pairing, Passage, RoundTrip};
 use crate::report::{DirectionReport, FlowReport};
 use crate::series::Series;
 
-/// A packet of the flow at one tap. Times count from the first packet of the tap's capture, or of
-/// either capture if the clocks agree.
+/// A packet of the flow at one tap. The times at a tap count from the first packet of the tap's
+/// capture, or of either capture if the clocks agree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     /// The tap: 0 or 1.
@@ -25,13 +25,13 @@ pub(super) struct Event {
     pub(super) ip_len: u32,
 }
 
-/// Measures one flow.
+/// The meter of one flow.
 pub(super) struct FlowMeter {
     /// The tuple that packets from tap 0 to tap 1 have at tap 0.
     pub(super) tuple: Tuple,
     /// The two directions of the flow; up is from tap 0 to tap 1.
     halves: [Half; 2],
-    /// The pairings, one for each monitor.
+    /// The pairings, by the tap that is the monitor.
     pairings: [Pairing; 2],
 }
 

@@ -1,4 +1,4 @@
-//! The flows of two captures: the flow and the direction of each packet.
+//! The flows of two captures, and the assignment of each packet to a flow and a direction.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -83,7 +83,7 @@ impl Flows {
         }
     }
 
-    /// Returns the flows after the last packet, in the order in which they appeared.
+    /// Decides the direction of the remaining flows. Returns all flows in order of appearance.
     pub(super) fn finish(mut self, options: &Options) -> Vec<FlowMeter> {
         for place in 0..self.all.len() {
             if let Flow::Undecided { tuple, differences, .. } = &self.all[place] {
@@ -98,7 +98,7 @@ impl Flows {
         self.all.into_iter().filter_map(meter).collect()
     }
 
-    /// Holds a packet that was captured at one tap.
+    /// Holds a packet that was captured at only one tap. Other packets are not held.
     fn hold(&mut self, packet: &Settled) {
         if packet.mate.is_some() {
             return;
@@ -120,8 +120,9 @@ impl Flows {
         found
     }
 
-    /// Returns the flow of a packet, and whether the packet has the direction of the flow's tuple.
-    /// Returns `None` if the flow has not begun or exceeds [`Options::max_flows`].
+    /// Returns the index of a packet's flow, and whether the packet has the direction of the flow's
+    /// tuple. A packet at both taps begins a new flow. Returns `None` if the flow has not begun or
+    /// exceeds [`Options::max_flows`].
     fn find(&mut self, packet: &Settled, options: &Options) -> Option<(usize, bool)> {
         let here = packet.tuple.canonical();
         let (at_first, at_second) = match (packet.mate, packet.tap) {
@@ -155,7 +156,8 @@ impl Flows {
         Some(place)
     }
 
-    /// Decides the direction of a flow, and measures the events held back.
+    /// Decides the direction of a flow, and measures its held events. If `decided` is `None`, the
+    /// time differences decide.
     fn decide_direction(&mut self, place: usize, decided: Option<bool>, options: &Options) {
         let Flow::Undecided { tuple, differences, held } = &mut self.all[place] else { return };
         let [backward, ahead] = *differences;

@@ -1,5 +1,5 @@
-//! Reads the bytes of a capture, keeps the position for errors, and checks every length before it
-//! is used.
+//! Reads the bytes of a capture, keeps the position for errors, and reports a file that ends too
+//! early.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -30,7 +30,7 @@ impl Order {
     }
 }
 
-/// The bytes of one file.
+/// The bytes of one file, with the position of the reader.
 pub(super) struct Input<R> {
     bytes: BufReader<R>,
     file: String,
@@ -85,7 +85,7 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// Skips `n` bytes.
+    /// Skips `n` bytes. If the file ends first, the error names `what`.
     pub(super) fn skip(&mut self, n: u64, what: &str) -> Result<(), CaptureError> {
         let mut left = n;
         while left > 0 {

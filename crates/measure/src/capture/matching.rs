@@ -21,7 +21,7 @@ pub(super) struct Settled {
     pub(super) tap: usize,
     /// The packet's tuple at this tap.
     pub(super) tuple: Tuple,
-    /// The packet's time at this tap.
+    /// The packet's time at this tap, in nanoseconds since 1970.
     pub(super) at: u64,
     pub(super) ip_len: u32,
     /// The tuple and time of the packet at the other tap; `None` if it was not captured there.
@@ -75,7 +75,8 @@ impl Window {
         Some((waiting.decoded.tuple, waiting.at))
     }
 
-    /// Removes and returns the first packet, if it has a match or the window is full.
+    /// Removes and returns the first packet, if it has a match or the window holds more than `room`
+    /// packets.
     fn settle(&mut self, room: usize) -> Option<Waiting> {
         let first = self.packets.front()?;
         if first.mate.is_none() && self.packets.len() <= room {

@@ -13,7 +13,7 @@ pub struct Options {
     /// The start of the statistics, counted from the first packet of the sender's capture, or of
     /// either capture if the clocks agree.
     pub from: Instant,
-    /// The end of the statistics, counted as the start is counted.
+    /// The end of the statistics, counted like the start and excluded.
     pub to: Instant,
     /// The width of a bin of the time series.
     pub step: Duration,
@@ -22,7 +22,7 @@ pub struct Options {
     /// Whether the taps share one clock, which one-way delay requires. A negative delay then counts
     /// as zero.
     pub synchronised: bool,
-    /// Whether to keep every round trip, which costs memory.
+    /// Whether to keep every round trip. The memory then grows with the captures.
     pub keep_samples: bool,
     /// The number of later packets of a capture after which a packet missing from the other capture
     /// counts as unmatched.

@@ -1,10 +1,10 @@
 //! Reads captures, in pcap or pcapng format, one packet at a time.
 //!
 //! Sources: draft-ietf-opsawg-pcap (both byte orders, micro- and nanoseconds) and
-//! draft-ietf-opsawg-pcapng. Of pcapng, this module reads sections, interfaces with any time
+//! draft-ietf-opsawg-pcapng. In pcapng, this module reads sections, interfaces with their time
 //! resolution and offset, and the enhanced and the obsolete packet blocks. It refuses simple packet
-//! blocks, which have no time, and skips other blocks. No library reads the framing, for two
-//! reasons. An error can name the wrong byte and the values allowed, and no length in the file
+//! blocks, which have no time, and skips other blocks. The framing is read without a library.
+//! Errors can therefore name the wrong byte and the values allowed, and no length in the file
 //! determines the memory used.
 
 use std::io::Read;
@@ -26,14 +26,14 @@ const OBSOLETE_PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 
-/// A packet in the form in which the capture holds it.
+/// A packet as the capture holds it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Raw<'a> {
     /// Nanoseconds since 1970 by the capture's clock, below 2⁶³.
     pub(super) at: u64,
     /// The number of the link type.
     pub(super) link: u32,
-    /// The original length of the packet.
+    /// The original length of the packet in bytes.
     pub(super) length: u32,
     /// The bytes of the packet that were captured.
     pub(super) data: &'a [u8],
@@ -52,7 +52,7 @@ enum Format {
     Blocks { order: Order, interfaces: Vec<Interface> },
 }
 
-/// Reads one capture.
+/// A reader of one capture.
 pub(super) struct CaptureReader<R> {
     input: Input<R>,
     format: Format,
@@ -91,7 +91,7 @@ impl<R: Read> CaptureReader<R> {
         Ok(Self { input, format, data: Vec::new() })
     }
 
-    /// Returns the next packet, or `None` at the end.
+    /// Returns the next packet, or `None` at the end of the capture.
     pub(super) fn next(&mut self) -> Result<Option<Raw<'_>>, CaptureError> {
         let header = match &mut self.format {
             Format::Classic { order, interface } => {
@@ -163,7 +163,7 @@ fn classic_record<R: Read>(
     Ok(Some((time(input, interface, ticks)?, interface.link, length.max(captured))))
 }
 
-/// Reads the captured bytes of a packet.
+/// Reads the captured bytes of a packet into `data`.
 fn keep<R: Read>(
     input: &mut Input<R>,
     data: &mut Vec<u8>,

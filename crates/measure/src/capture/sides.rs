@@ -2,10 +2,11 @@
 //!
 //! For a packet from tap 0 to tap 1, the difference of its times is the clock offset *plus* its
 //! delay. For a packet in the other direction, the difference is the clock offset *minus* its
-//! delay. A flow has two orientations. The orientation with the greater difference therefore goes
-//! from tap 0 to tap 1, whatever the clock offset. If only one orientation has packets, the flow is
-//! classified by its hosts, provided that another flow has shown their sides. Otherwise the
-//! differences seen so far decide. Without any differences, the two clocks are assumed to agree.
+//! delay. Of the two directions of a flow's tuple, the direction with the greater difference
+//! therefore goes from tap 0 to tap 1, whatever the clock offset. If only one direction has
+//! packets, the flow is classified by its hosts, provided that another flow has shown their sides.
+//! Otherwise the differences seen so far decide. Without any differences, the two clocks are
+//! assumed to agree.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -61,7 +61,7 @@ pub struct CaptureSummary {
     pub matched: u64,
     /// The time of the first IP packet, in nanoseconds since 1970.
     pub begins: Option<u64>,
-    /// The time of the last IP packet.
+    /// The time of the last IP packet, in nanoseconds since 1970.
     pub ends: Option<u64>,
 }
 
@@ -69,7 +69,8 @@ pub struct CaptureSummary {
 ///
 /// # Errors
 ///
-/// If a capture cannot be read: see [`CaptureError`].
+/// If a capture cannot be read, or if the time series would have too many steps: see
+/// [`CaptureError`].
 ///
 /// # Panics
 ///

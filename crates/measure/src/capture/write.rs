@@ -18,7 +18,7 @@ const LINKTYPE_RAW: u32 = 101;
 /// The snapshot length, which is longer than the headers of any packet here.
 const SNAPLEN: u32 = 128;
 
-/// The addresses of a connection in its upstream packets.
+/// The addresses and ports of a connection in its upstream packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoints {
     /// The addresses at the tap in the home, before address translation at the gateway.
@@ -49,12 +49,12 @@ impl Endpoints {
     }
 }
 
-/// Writes the capture of one tap, packet by packet.
+/// A writer of the capture of one tap, packet by packet.
 pub struct CaptureWriter<'a, W> {
     out: W,
     side: Side,
     endpoints: &'a [Endpoints],
-    /// The start of the run since 1970, which is added to every time.
+    /// The time from 1970 to the start of the run, which is added to every time.
     epoch: Duration,
     /// The window scale in each SYN, by connection and direction.
     scales: Vec<[Option<u8>; 2]>,
@@ -85,7 +85,7 @@ impl<'a, W: Write> CaptureWriter<'a, W> {
         Ok(Self { out, side, endpoints, epoch, scales, buffer: Vec::with_capacity(256) })
     }
 
-    /// Writes a packet that passes the tap at `at`. Callers pass packets in the order of time.
+    /// Writes a packet that passes the tap at `at`. Callers pass packets in time order.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Ports behind a pipe: departures and their times.
+//! Departures and their times at ports with a dummynet pipe.
 
 use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Overhead, Packet, Rng, Value};
 
@@ -109,8 +109,8 @@ fn gauge(port: &Port, name: &str) -> f64 {
     port.gauges().iter().find(|(gauge, _)| *gauge == name).expect("such a gauge").1
 }
 
-/// FreeBSD 10.4 `dn_drain_scheduler`: at every tick, dummynet visits one of 64 buckets. The test
-/// sets the visits to multiples of 64 ticks.
+/// FreeBSD 10.4 `dn_drain_scheduler`: at every tick, dummynet visits one of 64 buckets. In this
+/// test, the visits are at multiples of 64 ticks.
 #[test]
 fn c95_what_is_idle_when_dummynet_looks_forgets_all() {
     let ms = |ms| Value::Duration(Duration::from_millis(ms));

@@ -2,10 +2,11 @@
 //!
 //! Sources: IEEE Std 802.11-2012, 9.19.2 (EDCA), with the access category of best effort, and
 //! 9.3.2.8 (the timeout of a response). Table 8-105 gives an AIFSN of 3, windows of 15 to 1023
-//! slots, and one exchange at a time. Table 18-17 gives slots of 9 us and a SIFS of 16 us. If two
-//! stations count down to the same slot, both send, and neither receives a response. The hardware
-//! repeats an unanswered frame with a window twice as large. After seven attempts
-//! (`dot11ShortRetryLimit`) it returns the frame to the driver.
+//! slots, and a TXOP limit of zero, which permits one exchange per access. Table 18-17 gives slots
+//! of 9 us and a SIFS of 16 us. If two stations count down to the same slot, both send, and neither
+//! receives a response. The hardware sends an unanswered frame up to seven times in all
+//! (`dot11ShortRetryLimit`, 9.19.2.6), each time with a window twice as large. It then returns the
+//! frame to the driver.
 
 use aqmlab_core::{Duration, Instant, Packet};
 
@@ -19,7 +20,9 @@ const AIFS: Duration = Duration::from_micros(16 + 3 * 9);
 const ANSWER_TIMEOUT: Duration = Duration::from_micros(16 + 9 + 25);
 const LEAST_WINDOW: u32 = 15;
 const MOST_WINDOW: u32 = 1_023;
-const MOST_UNANSWERED: u32 = 7;
+/// The number of unanswered attempts after which the hardware returns a frame
+/// (`dot11ShortRetryLimit`).
+const MOST_ATTEMPTS: u32 = 7;
 
 /// Whether a packet was delivered or given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +38,7 @@ pub enum Fate {
 pub struct Delivery {
     /// The number of the radio that sent the packet.
     pub radio: usize,
-    /// The packet.
+    /// The packet delivered or given up.
     pub packet: Packet,
     /// Whether the packet was delivered or given up.
     pub fate: Fate,
@@ -68,7 +71,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Adds a radio and returns its number.
+    /// Adds a radio, draws its backoff, and returns its number.
     pub fn join(&mut self, mut radio: Radio) -> usize {
         radio.draw_backoff(LEAST_WINDOW);
         self.radios.push(radio);
@@ -86,7 +89,7 @@ impl Cell {
         self.radios.iter().map(Radio::len).sum()
     }
 
-    /// Returns whether no station holds a frame.
+    /// Returns whether no radio holds a packet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -172,7 +175,7 @@ impl Cell {
         for &number in &self.senders {
             let radio = &mut self.radios[number];
             radio.unanswered = if answered { 0 } else { radio.unanswered + 1 };
-            if answered || radio.unanswered > MOST_UNANSWERED {
+            if answered || radio.unanswered >= MOST_ATTEMPTS {
                 radio.unanswered = 0;
                 radio.complete(ends, |packet, delivered| {
                     let fate = if delivered { Fate::Delivered } else { Fate::GivenUp };

@@ -1,9 +1,14 @@
 //! Airtimes of 802.11n frames.
 //!
-//! Source: IEEE Std 802.11-2012. Its clauses 20.4.3 and 20.6 give the duration of a PPDU in the
-//! HT-mixed format and the parameters of the MCSs. Clause 18.4.3 gives the duration of a non-HT
-//! PPDU. Clauses 8.3.1 and 9.7.6.5 give control frames and the rates of responses. Clauses 8.6.1
-//! and 8.3.2.1 give A-MPDUs and the MAC header of data frames.
+//! Source: IEEE Std 802.11-2012.
+//!
+//! - Clause 20.4.3: the duration of a PPDU in the HT-mixed format.
+//! - Clause 20.6: the parameters of the MCSs.
+//! - Clause 18.4.3: the duration of a non-HT PPDU.
+//! - Clause 8.3.1: control frames.
+//! - Clause 9.7.6.5: the rates of responses.
+//! - Clause 8.6.1: A-MPDUs.
+//! - Clause 8.3.2.1: the MAC header of data frames.
 
 use aqmlab_core::{BitRate, Duration};
 
@@ -35,14 +40,14 @@ const WIDE_BITS: [u64; 8] = [54, 108, 162, 216, 324, 432, 486, 540];
 /// The width of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Width {
-    /// 20 MHz.
+    /// 20 MHz, with 52 data subcarriers.
     #[default]
     Mhz20,
-    /// 40 MHz.
+    /// 40 MHz, with 108 data subcarriers.
     Mhz40,
 }
 
-/// A rate of the HT PHY.
+/// A rate of the HT PHY: an MCS, a channel width and a guard interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HtRate {
     modulation: usize,
@@ -112,8 +117,8 @@ impl HtRate {
         self.response(BLOCK_ACK_BYTES)
     }
 
-    /// Returns the airtime of a response. Its rate is the highest mandatory rate (6, 12, 24 Mbit/s)
-    /// up to the non-HT rate of the same modulation and coding.
+    /// Returns the airtime of a response of `bytes` bytes. Its rate is the highest mandatory rate
+    /// (6, 12, 24 Mbit/s) up to the non-HT rate of the same modulation and coding.
     fn response(self, bytes: u64) -> Duration {
         let symbol_bits = match self.modulation {
             0 => 24,

@@ -82,7 +82,7 @@ enum Slot {
     GivenUp,
 }
 
-/// A station's transmitter and its driver's queue.
+/// A station's transmitter, its driver's queue, and the reorder buffer of its receiver.
 #[derive(Debug)]
 pub struct Radio {
     config: RadioConfig,
@@ -228,14 +228,14 @@ impl Radio {
         aggregate.frames.iter().any(|frame| frame.through)
     }
 
-    /// Draws the number of slots to wait before the next transmission.
+    /// Draws the number of slots, from zero to `window`, to wait before the next transmission.
     pub(super) fn draw_backoff(&mut self, window: u32) {
         self.backoff = self.rng.below(u64::from(window) + 1) as u32;
     }
 
     /// Removes the transmission from the hardware. Frames that arrived go to the receiver. The
     /// driver repeats the other frames or gives them up. `done` receives each packet that leaves
-    /// the radio.
+    /// the radio, and whether it was delivered.
     pub(super) fn complete(&mut self, now: Instant, mut done: impl FnMut(Packet, bool)) {
         let Some(aggregate) = self.ready.pop_front() else { return };
         let mut failed = Vec::new();

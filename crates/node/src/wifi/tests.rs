@@ -104,9 +104,9 @@ fn throughput_is_what_airtimes_computed_by_hand_give() {
     }
 }
 
-/// The law of Bianchi (2000) holds for two saturated stations, with windows of 16 slots doubled up
-/// to six times. Each station sends in a slot with probability 0.1046, so 5.52 % of exchanges are
-/// collisions.
+/// The model of Bianchi (2000) holds for two saturated stations, with windows of 16 slots doubled
+/// up to six times. Each station sends in a slot with probability 0.1046, so 5.52 % of exchanges
+/// are collisions.
 #[test]
 fn two_stations_share_the_medium_alike_and_collide_now_and_then() {
     let mut rig =
@@ -175,6 +175,21 @@ fn a_frame_is_given_up_after_thirty_tries_and_no_longer_holds_others_back() {
     rig.run();
     assert_eq!(rig.ids(0, Fate::GivenUp).len(), 200);
     assert!(rig.cell.is_empty());
+}
+
+/// `dot11ShortRetryLimit` counts attempts: the hardware makes seven, and the driver then passes the
+/// frame to it again.
+#[test]
+fn the_hardware_returns_a_frame_after_seven_attempts() {
+    let mut rig = Rig::new(&[RadioConfig { loss: 1.0, ..config(7, 1) }], 1).load(0, 1, 1_500);
+    rig.fill(Instant::ZERO);
+    let mut unanswered = Vec::new();
+    while let Some(due) = rig.cell.poll_timeout() {
+        if rig.cell.handle_timeout(due, &mut Vec::new()).is_some() {
+            unanswered.push(rig.cell.radio(0).unanswered);
+        }
+    }
+    assert_eq!(unanswered[..8], [1, 2, 3, 4, 5, 6, 0, 1]);
 }
 
 /// Between two exchanges, the medium is idle for at most the timeout and the largest window.

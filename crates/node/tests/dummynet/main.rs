@@ -1,4 +1,5 @@
-//! Compares dummynet's disciplines and its pipe with FreeBSD's own code, packet by packet.
+//! Compares the models of dummynet's disciplines and pipe with FreeBSD's own code, packet by
+//! packet.
 //!
 //! `outcomes.txt` records the output of FreeBSD's code for arrivals drawn from a seed. The code is
 //! `sys/netpfil/ipfw` of FreeBSD 10.4, compiled for user space and driven by a virtual clock. A

@@ -49,7 +49,7 @@ pub struct Cobalt {
     count: u32,
     /// 1/√count as a fraction of 2³²; zero until a signal first falls due.
     rec_inv_sqrt: u32,
-    /// The time of the next signal, or the end of the last activity.
+    /// The time of the next signal, or a time that records the last activity of the queue.
     drop_next: Instant,
     /// The time of BLUE's last step.
     blue_timer: Instant,
@@ -165,7 +165,8 @@ impl Cobalt {
         self.drop_next
     }
 
-    /// Moves the next signal after a change of `count`. Returns its time.
+    /// Updates the reciprocal root after a change of `count`, and moves the next signal. Returns
+    /// the time of that signal.
     fn reschedule(&mut self, params: &Params) -> Instant {
         self.rec_inv_sqrt = match INV_SQRT.get(self.count as usize) {
             Some(&exact) => exact,
@@ -181,7 +182,8 @@ impl Cobalt {
         from + Duration::from_nanos((interval * u64::from(self.rec_inv_sqrt)) >> 32)
     }
 
-    /// Records that the queue lost a packet because a buffer overflowed.
+    /// Records that the queue lost a packet because a buffer overflowed. Returns the change of
+    /// BLUE's state.
     pub fn overflowed(&mut self, params: &Params, now: Instant) -> Blue {
         let mut change = Blue::Unchanged;
         if now.since(self.blue_timer) > params.target {
@@ -197,7 +199,7 @@ impl Cobalt {
         change
     }
 
-    /// Records that the queue was served and is empty.
+    /// Records that the queue was served and is empty. Returns the change of BLUE's state.
     pub fn emptied(&mut self, params: &Params, now: Instant) -> Blue {
         let mut change = Blue::Unchanged;
         if self.p_drop > 0 && now.since(self.blue_timer) > params.target {

@@ -18,12 +18,12 @@
 //! packet is delivered and counts as the only signal of the dequeue.
 //!
 //! **An empty queue resets `first_above_time`.** From 2012 to 2026, Linux kept `first_above_time`
-//! when a queue was empty. A single queue did not suffer, because CoDel signals no packet whose
-//! backlog behind it is at most one MTU. In `fq_codel`, the backlog in that rule is the backlog of
-//! *all* flows. The sojourn time of an occasional ping beside a bulk flow therefore seemed to have
-//! been above target for an interval. Upstream 815980fe6dbb resets `first_above_time`, and so do
-//! Debian's 6.1.192 and this module. `c18_…` and the script `fq_codel_spares_sparse_flows.q` test
-//! the law and the composition. `fq_codel_linux_3_5` keeps the error.
+//! when a queue was empty. A single queue was not affected, because CoDel signals no packet with at
+//! most one MTU behind it. In `fq_codel`, that rule counts the backlog of *all* flows. The sojourn
+//! time of an occasional ping beside a bulk flow therefore seemed to have been above target for an
+//! interval. Upstream 815980fe6dbb resets `first_above_time`, and so do Debian's 6.1.192 and this
+//! module. `c18_…` and the script `fq_codel_spares_sparse_flows.q` test the law and the
+//! composition. `fq_codel_linux_3_5` keeps the error.
 
 mod pace;
 
@@ -88,7 +88,7 @@ impl Selector {
 pub struct Codel {
     dialect: Dialect,
     clock: Clock,
-    /// The target in units of the clock, as are the other durations.
+    /// The target. This and the other durations are in units of the clock.
     target: u64,
     interval: u64,
     ce_threshold: Option<u64>,
@@ -101,8 +101,8 @@ pub struct Codel {
 #[derive(Clone, Copy, Debug)]
 pub struct State {
     /// The end of the interval that began when the sojourn time rose above target. It is zero if
-    /// the last judged packet had a sojourn time below target, or at most `mtu` bytes behind it.
-    /// FreeBSD uses `largest` in place of `mtu`.
+    /// the queue was empty at the last dequeue, or if the last judged packet had a sojourn time
+    /// below target or at most `mtu` bytes behind it. FreeBSD uses `largest` in place of `mtu`.
     first_above_time: u64,
     /// The time of the next signal. It is valid while `dropping`, and shortly after the end of that
     /// state.
@@ -281,7 +281,7 @@ impl Codel {
         }
     }
 
-    /// Judges the head after a drop.
+    /// Judges the new head after a drop.
     #[cold]
     fn judge_next(&self, state: &mut State, supply: &impl Supply, now: u64) -> bool {
         self.judge(state, supply, now)
@@ -342,7 +342,8 @@ impl Codel {
         false
     }
 
-    /// Resumes at the last signal rate if congestion returns soon (C-11, C-12).
+    /// Sets `count` for a new episode: near its last value if congestion returns soon (C-11, C-12),
+    /// and otherwise to 1.
     fn resume(&self, state: &mut State, now: u64) {
         let lately = |intervals| {
             let until = self.clock.add(state.drop_next, intervals * self.interval);

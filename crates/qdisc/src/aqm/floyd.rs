@@ -1,10 +1,10 @@
 //! RED as its authors define it, and its self-tuning variant.
 //!
 //! Sources: Floyd and Jacobson 1993 (the average, the thresholds, the spacing of drops); Floyd 2000
-//! (`gentle`); Floyd, Gummadi and Shenker 2001 (adaptive RED). For details that the papers do not
-//! specify, this module follows ns-2 and ns-3 `red-queue-disc.cc`: the order of the checks and
-//! `wait`. As in both simulators, RED keeps the first packet that finds the average queue length
-//! above the lower threshold. It also keeps any packet that finds at most one packet queued.
+//! (`gentle`); Floyd, Gummadi and Shenker 2001 (adaptive RED). The papers do not specify the order
+//! of the checks and `wait`; there this module follows ns-2 and ns-3 (`red-queue-disc.cc`). As in
+//! both simulators, RED keeps the first packet that finds the average queue length at or above the
+//! lower threshold. It also keeps any packet that finds at most one packet queued.
 //!
 //! Differences from ns-3, each pinned by a test:
 //!
@@ -39,7 +39,7 @@ pub struct Settings {
 pub enum Tuning {
     /// Values that the user sets.
     Fixed {
-        /// The average queue length, in packets, above which arrivals are dropped at random.
+        /// The average queue length, in packets, at and above which arrivals are dropped at random.
         min: f64,
         /// Without `gentle`, the average queue length, in packets, at and above which all arrivals
         /// are dropped. With `gentle`, the drop probability rises from `max_p` at this length to 1
@@ -129,7 +129,8 @@ impl Floyd {
         Action::Keep
     }
 
-    /// Records that the last packet has left.
+    /// Records that the queue is empty at `now`. Further calls in the same idle period have no
+    /// effect.
     pub fn emptied(&mut self, now: Instant) {
         self.idle_since.get_or_insert(now);
     }

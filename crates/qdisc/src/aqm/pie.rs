@@ -43,7 +43,7 @@ pub enum Verdict {
 pub struct Arrival<'a> {
     /// The time of arrival.
     pub now: Instant,
-    /// The packet.
+    /// The packet that arrives.
     pub packet: &'a Packet,
     /// The backlog before the packet.
     pub waiting: Backlog,
@@ -56,7 +56,7 @@ pub struct Arrival<'a> {
 pub struct Departure<'a> {
     /// The time of departure.
     pub now: Instant,
-    /// The packet.
+    /// The packet that has left.
     pub packet: &'a Packet,
     /// The backlog after the departure.
     pub left: Backlog,
@@ -79,7 +79,7 @@ pub trait Law: Send {
     /// Returns the queueing delay as the law estimates it.
     fn delay(&self) -> Duration;
 
-    /// Returns the update timer, if the law has one.
+    /// Returns the update timer, or `None` if packets start and stop the timer, as in dummynet.
     fn timer(&mut self) -> Option<&mut Timer> {
         None
     }

@@ -1,13 +1,13 @@
 //! RED as in Linux: drop in proportion to the average queue length between two thresholds.
 //!
-//! Sources: Linux 6.1 `include/net/red.h` and `net/sched/sch_red.c`, with their integer arithmetic
-//! to the bit; iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
-//! from the user's parameters. Floyd and Jacobson 1993 for the algorithm.
+//! Sources: Linux 6.1 `include/net/red.h` and `net/sched/sch_red.c`, with their integer arithmetic,
+//! bit for bit; iproute2 6.1 `tc/tc_red.c` and `tc/q_red.c` for the constants that `tc` computes
+//! from the user's parameters. The algorithm is from Floyd and Jacobson 1993.
 //!
 //! The average queue length ("the average") is in bytes, scaled by `2^wlog`. One random number is
-//! used until the next signal. A packet is signalled when a product reaches this number. The
-//! factors are the excess of the average over the lower threshold, and the number of packets since
-//! the last signal. The gaps between signals are therefore uniform. The adaptive variant (Floyd,
+//! used until the next signal. A packet is signalled when the product of two factors reaches this
+//! number: the excess of the average over the lower threshold, and the number of packets since the
+//! last signal. The gaps between signals are therefore uniform. The adaptive variant (Floyd,
 //! Gummadi and Shenker 2001) changes `max_p` every half second. Linux tests the bounds of `max_p`
 //! before the step, so `max_p` ranges from 0.9 % to 51 %.
 //!
@@ -19,8 +19,8 @@
 //!
 //! Differences, each pinned by a test:
 //!
-//! - `tc` refuses a `burst` too small for its `min`, and thresholds too large for their weight.
-//!   This module raises the burst and lowers the weight until they fit;
+//! - `tc` refuses a `burst` too small for its `min`, and the kernel refuses thresholds too large
+//!   for their weight. This module raises the burst and the weight until they fit;
 //! - the idle table is built for the rate of the link, while `tc` uses its parameter `bandwidth`.
 //!   Until the rate is known, the table is built for 10 Mbit/s, the default of `tc`;
 //! - an idle period begins when the last packet leaves, unless `idle_from=request`. In the kernel
@@ -47,7 +47,7 @@ pub struct Settings {
     pub avpkt: Bytes,
     /// The number of packets in a permitted burst; zero stands for (2·min + max) / (3·avpkt).
     pub burst: u64,
-    /// The probability at `max`.
+    /// The probability of a signal at `max`.
     pub probability: f64,
     /// The timer clock of the adaptive variant, if enabled.
     pub adaptive: Option<Clock>,
@@ -93,9 +93,9 @@ struct Thresholds {
     target_max: u64,
 }
 
-/// The default bandwidth of `tc`.
+/// The default bandwidth of `tc` in bit/s.
 const DEFAULT_RATE: u64 = 10_000_000;
-/// 1 % on the kernel's scale of probabilities (`RED_ONE_PERCENT`), rounded to the nearest integer.
+/// A probability of 1 % on the kernel's scale (`RED_ONE_PERCENT`), rounded to the nearest integer.
 const ONE_PERCENT: u32 = 42_949_673;
 const MAX_P_MIN: u32 = ONE_PERCENT;
 const MAX_P_MAX: u32 = 50 * ONE_PERCENT;
@@ -185,7 +185,8 @@ impl Red {
         self.drawn = u64::from(rng.next_u32() / self.max_p_delta);
     }
 
-    /// Records that the last packet has left.
+    /// Records that the queue is empty at `now`. Further calls in the same idle period have no
+    /// effect.
     pub fn emptied(&mut self, now: Instant) {
         self.idle_since.get_or_insert(now);
     }
@@ -195,7 +196,7 @@ impl Red {
         Bytes(self.qavg >> self.thresholds.wlog)
     }
 
-    /// Returns the probability at the upper threshold.
+    /// Returns the probability of a signal at the upper threshold.
     pub fn max_p(&self) -> f64 {
         f64::from(self.max_p) / 4_294_967_296.0
     }

@@ -133,13 +133,13 @@ impl Timer {
         self.due = self.clock.start_of(self.tick);
     }
 
-    /// Returns the time of the next expiry.
+    /// Returns the time of the next expiry; [`Instant::NEVER`] for a stopped timer.
     #[inline]
     pub const fn due(&self) -> Instant {
         self.due
     }
 
-    /// Restarts the timer after an expiry.
+    /// Restarts the timer after an expiry, or stops it if its span is zero.
     pub fn advance(&mut self) {
         if self.span == 0 {
             self.due = Instant::NEVER;

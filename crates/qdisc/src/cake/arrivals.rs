@@ -103,7 +103,8 @@ impl Cake {
         Some(len)
     }
 
-    /// Drops packets until the memory is within its limit.
+    /// Drops packets until the memory is within its limit. The drops count for the tin of the
+    /// arrival.
     #[cold]
     fn overflow(&mut self, arrival: usize, cx: &mut Cx<'_>) {
         let before = self.backlog.packets;
@@ -114,7 +115,7 @@ impl Cake {
         self.tins[arrival].counters.drop_overlimit += dropped as u64;
     }
 
-    /// Drops the first packet of the longest queue (`cake_drop`).
+    /// Drops the first packet of the queue at the root of the heap (`cake_drop`).
     fn drop_longest(&mut self, cx: &mut Cx<'_>) {
         let now = cx.read_clock() + UPTIME;
         let at = self.heap.longest(|queue| backlog_of(&self.tins, queue));

@@ -1,14 +1,15 @@
 //! The estimate of the rate of arrivals, for `autorate-ingress`.
 //!
-//! Source: Linux 6.1 `sch_cake.c`, `cake_enqueue`. The estimate is the peak rate of windows that end
-//! with a pause. The kernel never writes the time of the last reconfiguration, so every window
+//! Source: Linux 6.1 `sch_cake.c`, `cake_enqueue`. The estimate is the peak rate of windows that
+//! end with a pause. The kernel never writes the time of the last reconfiguration, so every window
 //! changes the rate.
 
 use aqmlab_core::{Duration, Instant};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Returns a moving average after another sample (`cake_ewma`).
+/// Returns the moving average `average` after another `sample`, which has the weight 2^-`shift`
+/// (`cake_ewma`).
 #[inline]
 pub(super) const fn ewma(average: u64, sample: u64, shift: u32) -> u64 {
     average - (average >> shift) + (sample >> shift)

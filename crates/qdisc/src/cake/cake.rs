@@ -24,7 +24,7 @@ const UNLIMITED: u64 = u32::MAX as u64;
 /// The number of packets from which the kernel derives an upper bound of the memory limit.
 const LIMIT: u64 = 10_240;
 
-/// The discipline CAKE.
+/// The discipline CAKE, with its tins, its shaper and its totals.
 pub struct Cake {
     pub(super) settings: Settings,
     pub(super) tins: Vec<Tin>,
@@ -45,7 +45,7 @@ pub struct Cake {
 }
 
 impl Cake {
-    /// Returns an empty CAKE.
+    /// Returns CAKE with empty queues.
     pub fn new(settings: Settings) -> Self {
         let count = settings.diffserv.shares(0).len();
         let mut cake = Self {

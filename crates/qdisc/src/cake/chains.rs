@@ -13,8 +13,8 @@ pub(super) enum Chain {
     Decaying,
 }
 
-/// The three lists. Each is a circle through a separate node. These nodes follow the nodes of the
-/// flows.
+/// The three lists. Each list is a ring through a head node of its own. The head nodes follow the
+/// nodes of the flows.
 pub(super) struct Chains(Box<[Link]>);
 
 #[derive(Clone, Copy)]

@@ -45,8 +45,8 @@ impl Cake {
         self.choose_by_weight()
     }
 
-    /// Chooses the last active tin that is on schedule. If no active tin is on schedule, chooses
-    /// the active tin whose schedule is next.
+    /// Chooses the active tin with the highest number among those whose clock is not after `now`.
+    /// If there is none, chooses the active tin with the earliest clock.
     #[inline]
     fn choose_by_schedule(&mut self, now: Instant) {
         let mut best = Instant::NEVER;
@@ -59,7 +59,7 @@ impl Cake {
         }
     }
 
-    /// Serves the tins in rotation, by their weights.
+    /// Chooses the next active tin in rotation, by the tins' weights. Returns whether there is one.
     #[inline]
     fn choose_by_weight(&mut self) -> bool {
         let (mut wrapped, mut empty) = (false, true);

@@ -123,7 +123,8 @@ const DIFFSERV4: [u8; 64] = tins(&[
 /// Voice has the codepoints 4, VA, EF, CS6 and CS7. Bulk has LE and CS1.
 const DIFFSERV3: [u8; 64] = tins(&[(1, &[1, 8]), (2, &[4, 44, 46, 48, 56])]);
 
-/// Returns the table with these codepoints in tins; all other codepoints are best effort.
+/// Returns the table that maps the codepoints in `given` to their tins, and all other codepoints to
+/// best effort.
 const fn tins(given: &[(u8, &[u8])]) -> [u8; 64] {
     let mut table = [0; 64];
     let mut tin = 0;

@@ -12,7 +12,7 @@ pub enum Framing {
     None,
     /// Packets are padded to cells with 48 bytes of payload and 53 bytes in all.
     Atm,
-    /// One byte is added for each 64 bytes and for the remaining bytes.
+    /// One byte is added for each block of up to 64 bytes.
     Ptm,
 }
 

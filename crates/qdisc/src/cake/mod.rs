@@ -5,7 +5,7 @@
 //!
 //! | Module         | Holds                                                                    |
 //! |----------------|--------------------------------------------------------------------------|
-//! | [`settings`]   | the settings of a CAKE, and tc's keywords for link layers and distances   |
+//! | [`settings`]   | the settings of CAKE, and tc's keywords for link layers and distances     |
 //! | [`diffserv`]   | the tin of each codepoint, and the tins' rates and weights                |
 //! | [`rate`]       | the kernel's time per byte in fixed point                                 |
 //! | [`length`]     | the length that the shaper charges for a packet                           |
@@ -26,7 +26,7 @@
 //! Differences from the kernel, each pinned by a test if it can be observed here:
 //!
 //! - the memory of a packet follows the buffers of one driver, as in `fq_codel` ([`crate::flows`]);
-//! - flows and hosts are hashed with a salt, and the kernel hashes them with a key drawn at boot;
+//! - flows and hosts are hashed with a salt, while the kernel hashes them with a key drawn at boot;
 //! - packets are segments, so `split-gso` has nothing to split;
 //! - packets have no firewall mark, no class and no address translation, so `fwmark`, filters and
 //!   `nat` have no effect and are not parameters;

@@ -9,7 +9,8 @@ const LEAST: u64 = 64;
 const SHIFT: u32 = 34;
 const SECOND: u64 = 1_000_000_000;
 
-/// The time of a byte, a number of at most 34 bits and a shift. A rate without limit takes no time.
+/// The time of a byte: a number of at most 34 bits, and the right shift that gives nanoseconds. The
+/// number is zero without a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rate {
     ns: u64,

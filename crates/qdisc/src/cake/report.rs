@@ -1,7 +1,7 @@
-//! The statistics that `tc -s qdisc` shows of a CAKE.
+//! The statistics that `tc -s qdisc` shows for CAKE.
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_dump_stats`; iproute2 6.1 `tc/q_cake.c`. Packets and bytes
-//! count at arrival, so they include packets dropped later.
+//! are counted at arrival, so the counts include packets dropped later.
 
 use aqmlab_core::Duration;
 
@@ -23,9 +23,13 @@ pub(super) struct TinCounters {
     pub(super) way_misses: u64,
     pub(super) way_collisions: u64,
     pub(super) max_len: u32,
-    /// Moving averages of the sojourn time in nanoseconds.
+    /// A moving average of the sojourn time in nanoseconds, which follows a rise faster than a
+    /// fall.
     peak_delay: u64,
+    /// The moving average of the sojourn time in nanoseconds.
     average_delay: u64,
+    /// A moving average of the sojourn time in nanoseconds, which follows a fall faster than a
+    /// rise.
     base_delay: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The settings of a CAKE, and tc's keywords for link layers and distances.
+//! The settings of CAKE, and tc's keywords for link layers and distances.
 //!
 //! Source: iproute2 6.1 `tc/q_cake.c`; tc-cake(8); Linux 6.1 `sch_cake.c`, `cake_change`.
 
@@ -7,7 +7,7 @@ use aqmlab_core::{Bytes, Duration};
 use super::diffserv::Mode;
 pub use super::length::{Charge, Framing};
 
-/// The settings of a CAKE.
+/// The settings of CAKE.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// The rate of the shaper in bytes per second; zero removes the limit.
@@ -56,10 +56,11 @@ pub enum AckFilter {
 pub struct Isolation {
     /// Whether each five-tuple has a queue.
     pub flows: bool,
-    /// Whether the source address, and whether the destination address, affects the choice of the
+    /// Whether the source address and whether the destination address affect the choice of the
     /// queue or the limits.
     pub hosts: [bool; 2],
-    /// Whether the flows of one source, or to one destination, share one part of the rate.
+    /// Whether the flows of one source share one part of the rate, and whether the flows to one
+    /// destination do.
     pub limits: [bool; 2],
 }
 

@@ -1,8 +1,8 @@
 //! The clocks of CAKE's shaper.
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_advance_shaper`, the head of `cake_dequeue` and of
-//! `cake_enqueue`. The shaper has no bucket: each packet moves the clocks by its transmission time.
-//! A second clock bounds the cost of drops in `ingress` mode. Only delivered packets move this
+//! `cake_enqueue`. The shaper has no bucket: each packet moves a clock by its transmission time. A
+//! second clock bounds the cost of drops in `ingress` mode. Only delivered packets move the second
 //! clock, each by one and a half times its transmission time.
 
 use aqmlab_core::{Duration, Instant};
@@ -18,7 +18,7 @@ pub(super) enum Fate {
     Dropped,
 }
 
-/// The global shaper.
+/// The shaper of all tins together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shaper {
     pub(super) rate: Rate,
@@ -46,7 +46,8 @@ impl Shaper {
         blocked
     }
 
-    /// Records the arrival of a packet at an empty discipline. An idle time gives no credit.
+    /// Records the arrival of a packet at an empty discipline. An idle time gives no credit. If the
+    /// packet may not leave yet, adds one to `overlimits`.
     pub(super) fn wake(&mut self, now: Instant) {
         if self.next < now {
             (self.next, self.failsafe) = (now, now);

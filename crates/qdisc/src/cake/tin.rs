@@ -54,7 +54,7 @@ pub(super) struct Hashes {
     pub(super) hosts: [u32; 2],
 }
 
-/// A tin.
+/// A tin: its flows, its share of the rate, and its counters.
 pub(super) struct Tin {
     pub(super) flows: Box<[Flow]>,
     tags: Tags,
@@ -109,7 +109,7 @@ impl Tin {
         self.sparse_flows + self.bulk_flows > 0
     }
 
-    /// Returns the slot for a packet with these hashes.
+    /// Returns the slot for a packet with these hashes, and counts how it was found.
     #[inline]
     pub(super) fn classify(&mut self, hashes: Hashes) -> usize {
         if self.isolation.is_blind() {

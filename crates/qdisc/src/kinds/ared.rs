@@ -57,7 +57,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
                 name: "min",
                 default: Value::Number(5.0),
                 bounds: AVERAGES,
-                doc: "Average queue length in packets above which arrivals are signalled at \
+                doc: "Average queue length in packets from which arrivals are signalled at \
                       random.",
             },
             Param {

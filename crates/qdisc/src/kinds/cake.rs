@@ -39,7 +39,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "overhead",
             default: Value::Count(0),
             bounds: Bounds::Whole(0, 256),
-            doc: "Bytes charged for each packet beyond those of `link`; `link=ip` counts from IP.",
+            doc: "Bytes charged for each packet beyond those of `link`; `link=ip` itself has none.",
         },
         Param {
             name: "vlans",
@@ -47,12 +47,17 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             bounds: Bounds::Whole(0, 4),
             doc: "VLAN tags of 4 bytes each on Ethernet, tc's `ether-vlan`.",
         },
-        word("framing", "link", FRAMING_WORDS, "Framing of the link layer, or another one."),
+        word(
+            "framing",
+            "link",
+            FRAMING_WORDS,
+            "Framing to charge for; `link` keeps the framing of the link layer.",
+        ),
         Param {
             name: "mpu",
             default: Value::Bytes(Bytes(0)),
             bounds: Bounds::Whole(0, 256),
-            doc: "Least length that is charged for a packet; 0 takes that of `link`.",
+            doc: "Least length charged for a packet; 0 takes the least length of `link`.",
         },
         Param {
             name: "memlimit",
@@ -68,7 +73,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
         ),
         flag(
             "ingress",
-            "Whether drops are charged, because the link before has carried the packets.",
+            "Whether dropped packets are charged, because they have used the link before CAKE.",
         ),
         flag("autorate_ingress", "Whether the bandwidth follows the rate of arrivals."),
         flag("wash", "Whether codepoints are cleared after the choice of a tin."),
@@ -85,7 +90,8 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
 
 const ACK_FILTER_WORDS: &[&str] = &["off", "on", "aggressive"];
 
-/// The rate of the shaper. The lowest rate is one byte per second, which is the unit of netlink.
+/// The parameter for the rate of the shaper. The lowest rate is one byte per second, which is the
+/// unit of netlink.
 const BANDWIDTH: Param = Param {
     name: "bandwidth",
     default: Value::MaybeRate(None),
@@ -93,12 +99,12 @@ const BANDWIDTH: Param = Param {
     doc: "Rate of the shaper; off removes the limit.",
 };
 
-/// The round-trip time. The kernel stores it as microseconds in 32 bits.
+/// The parameter for the round-trip time, which the kernel stores as microseconds in 32 bits.
 const RTT: Param = Param {
     name: "rtt",
     default: Value::MaybeDuration(None),
     bounds: Bounds::span(Duration::from_micros(1), Duration::from_micros(u32::MAX as u64)),
-    doc: "Typical RTT, in place of `network`: CoDel's interval, and 20 times its target.",
+    doc: "Typical RTT, in place of `network`; CoDel's interval is the RTT, its target a twentieth.",
 };
 
 const fn word(

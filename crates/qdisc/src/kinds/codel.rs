@@ -1,7 +1,7 @@
 //! `codel`: one queue under the CoDel law, as in Linux, the RFC and FreeBSD.
 //!
 //! Sources: the sources of [`crate::aqm::codel`]. The queue around the law follows Linux 6.1
-//! `net/sched/sch_codel.c`; for FreeBSD, `sys/netinet/ip_dummynet.c` and `dn_aqm_codel.c`.
+//! `net/sched/sch_codel.c`; for FreeBSD, `sys/netpfil/ipfw/dn_aqm_codel.c`.
 //!
 //! In all three, an arrival at a full queue is dropped, and the law is not called (RFC 8289 §5.4).
 
@@ -51,7 +51,7 @@ const fn limit(packets: u64) -> Param {
     }
 }
 
-/// The parameter `target` of every CoDel.
+/// The parameter `target` of every kind with CoDel.
 pub(super) const TARGET: Param = Param {
     name: "target",
     default: Value::Duration(Duration::from_millis(5)),
@@ -59,7 +59,7 @@ pub(super) const TARGET: Param = Param {
     doc: "Acceptable standing sojourn time.",
 };
 
-/// The parameter `interval` of every CoDel.
+/// The parameter `interval` of every kind with CoDel.
 pub(super) const INTERVAL: Param = Param {
     name: "interval",
     default: Value::Duration(Duration::from_millis(100)),
@@ -67,7 +67,7 @@ pub(super) const INTERVAL: Param = Param {
     doc: "Time for which the sojourn must exceed target before the first signal; a worst-case RTT.",
 };
 
-/// Returns the parameter `ecn` with this default.
+/// Returns the parameter `ecn` with the default `on`.
 pub(super) const fn ecn(on: bool) -> Param {
     Param {
         name: "ecn",
@@ -102,22 +102,22 @@ pub(super) const TICK: Param = Param {
     doc: "Timer tick of the kernel, 1/HZ; the resolution of the law's clock.",
 };
 
-/// Returns Linux's settings from the arguments of a kind that declares these parameters.
+/// Returns Linux's settings of CoDel from the arguments of a kind with `ce_threshold`.
 pub(super) fn linux(args: &Args) -> Settings {
     Settings { ce_threshold: args.maybe_duration("ce_threshold"), ..common(args, Dialect::Linux) }
 }
 
-/// Returns Linux's settings for a kind without `ce_threshold`.
+/// Returns Linux's settings of CoDel from the arguments of a kind without `ce_threshold`.
 pub(super) fn linux_without_threshold(args: &Args) -> Settings {
     common(args, Dialect::Linux)
 }
 
-/// Returns the RFC's settings from the arguments of a kind that declares these parameters.
+/// Returns the RFC's settings of CoDel from the arguments of a kind.
 pub(super) fn rfc(args: &Args) -> Settings {
     common(args, Dialect::Rfc8289)
 }
 
-/// Returns FreeBSD's settings from the arguments of a kind that declares these parameters.
+/// Returns FreeBSD's settings of CoDel from the arguments of a kind with `tick`.
 pub(super) fn freebsd(args: &Args) -> Settings {
     Settings {
         dialect: Dialect::FreeBsd { tick: args.duration("tick") },

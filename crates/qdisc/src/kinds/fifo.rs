@@ -109,8 +109,8 @@ impl Fifo {
         }
     }
 
-    /// Drops the arrival at a full queue, or the oldest packet, as the kind requires. With a limit
-    /// of zero there is no oldest packet, so the arrival is dropped.
+    /// Drops the arrival at a full queue, or drops the oldest packet and keeps the arrival, as the
+    /// kind requires. With a limit of zero there is no oldest packet, so the arrival is dropped.
     #[cold]
     fn overflow(&mut self, packet: Packet, cx: &mut Cx<'_>) {
         let oldest = match self.victim {

@@ -121,7 +121,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
 ];
 
-/// The packet limit of all queues together.
+/// The parameter for the packet limit of all queues together.
 pub(super) const LIMIT: Param = Param {
     name: "limit",
     default: Value::Count(10_240),
@@ -129,7 +129,7 @@ pub(super) const LIMIT: Param = Param {
     doc: "Limit in packets of all queues together; beyond it the longest queue drops packets.",
 };
 
-/// The number of queues.
+/// The parameter for the number of queues.
 pub(super) const FLOWS: Param = Param {
     name: "flows",
     default: Value::Count(1_024),
@@ -137,8 +137,8 @@ pub(super) const FLOWS: Param = Param {
     doc: "Number of queues into which flows are hashed.",
 };
 
-/// The number of bytes that a flow may send per round; the bounds are as in Linux's
-/// `fq_codel_change`.
+/// The parameter for the number of bytes that a flow may send per round; its bounds are as in
+/// Linux's `fq_codel_change`.
 pub(super) const QUANTUM: Param = Param {
     name: "quantum",
     default: Value::Bytes(Bytes(1_514)),
@@ -148,19 +148,18 @@ pub(super) const QUANTUM: Param = Param {
 
 const ANY_QUANTUM: Param = Param { bounds: bounds::ROOM, ..QUANTUM };
 
-/// The packet limit of all queues together in dummynet (FreeBSD 10.4 `dn_sched_fq_codel.c`,
-/// `fq_pie`).
+/// The bounds of the packet limit of all queues together in dummynet (FreeBSD 10.4
+/// `dn_sched_fq_codel.c`, `dn_sched_fq_pie.c`).
 pub(super) const DUMMYNET_LIMIT: Bounds = Bounds::Whole(1, 20_480);
-/// The number of bytes that a flow may send per round in dummynet.
+/// The bounds of the quantum in dummynet.
 pub(super) const DUMMYNET_QUANTUM: Bounds = Bounds::Whole(1, 9_000);
-/// The number of queues in dummynet. The hash is taken modulo the low 16 bits of this number, so
-/// 65536 would make the kernel divide by zero.
+/// The bounds of the number of queues in dummynet. The kernel takes the hash modulo the low 16 bits
+/// of this number, so it would divide by zero for 65536 queues.
 pub(super) const DUMMYNET_FLOWS: Bounds = Bounds::Whole(1, 65_535);
-/// The bounds of `target` and `interval` in `dn_sched_fq_codel.c`; `dn_aqm_codel.c` allows five
-/// seconds.
+/// The bounds of `interval` in `dn_sched_fq_codel.c`; `dn_aqm_codel.c` allows five seconds.
 const HUNDRED_SECONDS: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(100));
 
-/// The maximum number of packets that Linux drops when a queue overflows.
+/// The parameter for the maximum number of packets that Linux drops on overflow.
 pub(super) const DROP_BATCH: Param = Param {
     name: "drop_batch",
     default: Value::Count(64),
@@ -176,7 +175,7 @@ const SELECTORS: &[(&str, Selector)] = &[
     ("0x02/0x03", Selector { value: 2, mask: 3 }),
 ];
 
-/// The packets to which `ce_threshold` applies, in the notation of `tc`.
+/// The parameter that selects the packets to which `ce_threshold` applies, in `tc`'s notation.
 const CE_THRESHOLD_SELECTOR: Param = Param {
     name: "ce_threshold_selector",
     default: Value::Word("0x00/0x00", &["0x00/0x00", "0x01/0x03", "0x02/0x03"]),
@@ -189,7 +188,7 @@ fn selector(args: &Args) -> Selector {
     SELECTORS.iter().find(|(name, _)| *name == word).map_or_else(Selector::default, |found| found.1)
 }
 
-/// The memory limit of Linux.
+/// The parameter for Linux's limit on the memory of all queues.
 pub(super) const MEMORY_LIMIT: Param = Param {
     name: "memory_limit",
     default: Value::Bytes(Bytes(32 << 20)),
@@ -197,7 +196,7 @@ pub(super) const MEMORY_LIMIT: Param = Param {
     doc: "Limit on the memory of all queues, buffers and descriptors included.",
 };
 
-/// The salt of the hash that assigns flows to queues.
+/// The parameter for the salt of the hash that assigns flows to queues.
 pub(super) const SALT: Param = Param {
     name: "salt",
     default: Value::Count(0),
@@ -205,7 +204,7 @@ pub(super) const SALT: Param = Param {
     doc: "Salt of the flow hash, which decides on collisions; 0 draws it from the run's seed.",
 };
 
-/// Returns the flows of a kind that declares these parameters.
+/// Returns the flows of a kind with the parameters `flows`, `quantum` and `salt`.
 pub(super) fn flows<S: Default>(args: &Args, rules: Rules) -> Flows<S> {
     let settings = Settings {
         flows: args.count("flows"),
@@ -228,7 +227,8 @@ trait Variant: Send {
     /// Whether an empty queue resets `first_above_time`.
     const EMPTY_DISARMS: bool = true;
 
-    /// Drops packets above the limit after an arrival, and updates the state of the arrival's flow.
+    /// Drops packets above the limit after an arrival. In FreeBSD, also updates the state of the
+    /// arrival's flow.
     fn enforce_limit(
         &self,
         arrival: &Arrival,

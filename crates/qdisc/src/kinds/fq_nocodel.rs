@@ -1,9 +1,9 @@
 //! `fq_nocodel`: the scheduler of `fq_codel` without CoDel, to separate the effects of scheduler
 //! and law.
 //!
-//! Sources: Høiland-Jørgensen, Hurtig and Brunstrom 2015, "Modern AQMs in a residential setting"
-//! (Computer Networks 89), which measures this variant. The scheduler and the overflow rule are
-//! from Linux 6.1 `net/sched/sch_fq_codel.c`.
+//! Sources: Høiland-Jørgensen, Hurtig and Brunstrom 2015, "The Good, the Bad and the WiFi: Modern
+//! AQMs in a residential setting" (Computer Networks 89), which measures this variant. The
+//! scheduler and the overflow rule are from Linux 6.1 `net/sched/sch_fq_codel.c`.
 
 use aqmlab_core::{Args, Bytes, Cx, Kind, Packet};
 

@@ -1,20 +1,20 @@
 //! `fq_pie`: a queue for each flow, served round-robin, each under PIE.
 //!
 //! Sources: Linux 6.1 `net/sched/sch_fq_pie.c`; FreeBSD 10.4 `sys/netpfil/ipfw/dn_sched_fq_pie.c`
-//! (CAIA). The scheduler is [`crate::flows`]; the laws are in [`crate::aqm::pie`]. The other
-//! differences are:
+//! (CAIA). The scheduler is [`crate::flows`]; the laws are in [`crate::aqm::pie`]. The
+//! implementations also differ in these points:
 //!
 //! | | Linux | FreeBSD |
 //! |---|---|---|
 //! | full queue | the arrival is dropped | the queue with most packets drops its head |
 //! | an idle flow | keeps its state and its updates | is reset when it becomes active |
-//! | so a new burst | starts from the state after the last burst | is not dropped for `max_burst` |
+//! | a burst after an idle time | starts from the state after the last burst | is not dropped for `max_burst` |
 //! | delay | timestamps, or departure rate | timestamps, or departure rate |
 //! | ECN-capable packets by default | dropped | marked |
 //!
 //! Linux has one timer that visits all flows. The update of a flow depends on that flow alone, so
-//! each flow catches up on missed updates when it is next used. The result equals the result with
-//! one timer, and idle flows cost no computing time.
+//! in this module each flow catches up on missed updates when it is next used. The result equals
+//! the result with one timer, and idle flows cost no computing time.
 //!
 //! Differences, which have no effect with the default parameters: later kernels of the 6.1 series
 //! visit 2048 flows at a time. In a larger table, they update the remaining flows at least one tick
@@ -112,14 +112,15 @@ const fn limit(doc: &'static str) -> Param {
     Param { name: "limit", default: Value::Count(10_240), bounds: bounds::ROOM, doc }
 }
 
-/// The bounds of `sch_fq_pie.c` (`fq_pie_q_range`); the minimum is smaller than in `fq_codel`.
+/// The bounds of the quantum in `sch_fq_pie.c` (`fq_pie_q_range`); the minimum is smaller than in
+/// `fq_codel`.
 const LINUX_QUANTUM: Bounds = Bounds::Whole(1, 1 << 20);
 
 const ECN_PROB: Param = Param {
     name: "ecn_prob",
     default: Value::Count(10),
     bounds: Bounds::Whole(0, 100),
-    doc: "Drop probability in percent above which ECN-capable packets are dropped too.",
+    doc: "Drop probability in per cent above which ECN-capable packets are dropped too.",
 };
 
 fn settings(args: &Args, rules: Rules) -> Settings {
@@ -254,8 +255,8 @@ impl<L: Dialect> Qdisc for FqPie<L> {
         self.flows.backlog()
     }
 
-    /// Returns the largest probability and the largest delay among the active flows, each as of the
-    /// flow's last packet.
+    /// Returns the numbers of new and of old flows, and the largest probability and the largest
+    /// delay among them, each as of the flow's last packet.
     fn gauges(&self) -> Vec<(&'static str, f64)> {
         let (new, old) = self.flows.active();
         let most = |of: fn(&L) -> f64| self.flows.active_states().map(of).fold(0.0, f64::max);

@@ -1,8 +1,9 @@
 //! `pfifo_fast`: three FIFOs in strict priority, once the default of Linux interfaces.
 //!
 //! Sources: Linux 6.1 `net/sched/sch_generic.c`, `include/linux/ptr_ring.h`. Since the qdisc became
-//! lockless, each band has its own ring with room for the interface's whole queue length. The places
-//! of dequeued packets become free in batches. In earlier kernels, the three bands shared that length.
+//! lockless, each band has its own ring with room for the interface's whole queue length. The
+//! places of dequeued packets become free in batches. In earlier kernels, the three bands shared
+//! that length.
 //!
 //! The band follows from a packet's priority. `dscp.rs` of the crate `trial` derives the priority
 //! from the packet's codepoint.
@@ -28,7 +29,9 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "batch",
             default: Value::Count(16),
             bounds: Bounds::Whole(1, 1_000),
-            doc: "Dequeued packets of a band whose places become free together, if at most half of the limit. Before Linux 4.16: 1.",
+            doc: "Number of places of a band's ring that become free together after their packets \
+                  have left. A number above half of the limit acts as 1. Linux before 4.16 frees \
+                  each place at once, as with 1.",
         },
     ],
     build: |args: &Args| {

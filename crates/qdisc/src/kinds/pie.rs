@@ -77,7 +77,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     Kind {
         name: "pie_linux_3_14",
         summary: "Drops arrivals so that the delay settles at a target, as in Linux 3.14 to 5.0",
-        source: "Linux 3.14 to 4.x net/sched/sch_pie.c; tc-pie(8)",
+        source: "Linux 3.14 to 5.0 net/sched/sch_pie.c; tc-pie(8)",
         params: &[
             limit(1_000),
             target(20),
@@ -134,7 +134,8 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
 ];
 
-/// Returns Linux's settings from the arguments of a kind that declares these parameters.
+/// Returns Linux's settings from the arguments of `pie` or `fq_pie`. `mark_up_to` is the
+/// probability up to which ECN-capable packets are marked.
 pub(super) fn linux(args: &Args, mark_up_to: Option<u64>) -> linux::Settings {
     linux::Settings {
         target: args.duration("target"),
@@ -183,7 +184,7 @@ fn rfc8033(args: &Args) -> rfc8033::Settings {
     }
 }
 
-/// Returns FreeBSD's settings from the arguments of a kind that declares these parameters.
+/// Returns FreeBSD's settings from the arguments of `pie_freebsd` or `fq_pie_freebsd`.
 pub(super) fn freebsd(
     args: &Args,
     delay_from: freebsd::DelayFrom,

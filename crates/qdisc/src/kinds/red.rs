@@ -36,8 +36,8 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "max",
             default: Value::Bytes(Bytes(0)),
             bounds: THRESHOLD,
-            doc: "Average queue length from which all arrivals are signalled; 0 for limit/4 or \
-                  3 min.",
+            doc: "Average queue length from which all arrivals are signalled; 0 for 3 min, or for \
+                  limit/4 if min is also 0.",
         },
         Param {
             name: "avpkt",
@@ -88,7 +88,8 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "tick",
             default: Value::Duration(Duration::from_millis(4)),
             bounds: bounds::TICK_OR_IDEAL,
-            doc: "Timer tick of the kernel; adaptation intervals are rounded up to it; 0 is ideal.",
+            doc: "Timer tick of the kernel, to which adaptation intervals are rounded up; 0 for an \
+                  ideal timer.",
         },
     ],
     build: |args: &Args| {

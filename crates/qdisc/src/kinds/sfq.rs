@@ -101,7 +101,7 @@ struct Sfq {
     buckets: Vec<u16>,
     slots: Vec<Slot>,
     depths: Depths,
-    /// The slot that was served last; its successor is served next. The round is a ring.
+    /// The last slot of the round, which is a ring; the successor of this slot is served next.
     tail: Option<usize>,
     total: Backlog,
 }
@@ -158,7 +158,7 @@ impl Sfq {
         Some(free)
     }
 
-    /// Appends `packet` to `index`; an empty slot joins the end of the round.
+    /// Appends `packet` to slot `index`; an empty slot joins the end of the round.
     fn append(&mut self, index: usize, packet: Packet, arrived: Instant) {
         let slot = &mut self.slots[index];
         slot.queue.push(packet, arrived);
@@ -185,7 +185,8 @@ impl Sfq {
         Some(packet)
     }
 
-    /// Removes the slot after `tail` from the round. The slot is empty or is about to become empty.
+    /// Removes slot `index`, which follows `tail`, from the round, and frees its bucket. The slot
+    /// is empty or is about to become empty.
     fn leave(&mut self, tail: usize, index: usize) {
         self.buckets[self.slots[index].bucket] = EMPTY;
         let next = self.slots[index].next;
@@ -230,7 +231,8 @@ impl Sfq {
         queue.push(packet, cx.now);
     }
 
-    /// Changes the hash for every perturbation that was due since the last call.
+    /// Changes the hash, and hashes the queued packets again, for every perturbation that was due
+    /// since the last call.
     fn catch_up(&mut self, cx: &mut Cx<'_>) {
         let Some(period) = self.perturb else { return };
         while cx.now >= self.perturb_due {

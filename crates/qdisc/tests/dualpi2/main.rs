@@ -33,7 +33,7 @@ impl Log for Drops {
     }
 }
 
-/// The module under test.
+/// The `dualpi2` of this crate.
 struct Module {
     qdisc: Box<dyn Qdisc>,
     rng: Rng,

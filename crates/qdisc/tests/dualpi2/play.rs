@@ -29,7 +29,7 @@ pub struct Fate {
     pub ecn: Ecn,
 }
 
-/// A whole run.
+/// The outcome of a run: each packet's fate, and the statistics.
 #[derive(Default)]
 pub struct Played {
     pub fates: BTreeMap<u64, Fate>,

@@ -166,8 +166,8 @@ fn strictly_after(a: u32, b: u32) -> bool {
 
 impl Linux {
     /// Computes `y(3 − count·y²)/2` by long arithmetic, truncated to 64 bits as in the kernel's
-    /// registers. After an overflow, `count` may be so far ahead of `y` that the bracket is
-    /// negative.
+    /// registers. After an overflow of the queue, `count` may be so large for `y` that the bracket
+    /// is negative.
     fn newton(&mut self) {
         const REGISTER: i128 = 1 << 64;
         let y = i128::from(self.rec_inv_sqrt) * 65_536;

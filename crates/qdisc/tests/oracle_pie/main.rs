@@ -76,7 +76,7 @@ fn ours(name: &str, changes: &[(&str, Value)], seed: u64) -> Outcome {
 
 /// The interface of both transcriptions.
 trait Oracle {
-    /// Returns the time of the law's next update, in nanoseconds.
+    /// Returns the time of the law's next update in nanoseconds, which the caller may change.
     fn next_update(&mut self) -> &mut u64;
     fn after(&self, update: u64) -> u64;
     fn update(&mut self, bytes: u64, packets: usize);

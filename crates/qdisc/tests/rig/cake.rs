@@ -1,4 +1,5 @@
-//! A rig for CAKE: packets with given hashes, hosts and codepoints, and departures in time.
+//! A rig for CAKE: packets with given hashes, hosts and codepoints, and departures at the times
+//! that the shaper permits.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant, Packet, Value};
 use aqmlab_qdisc::flows::tuple_hash_for;
@@ -6,11 +7,11 @@ use aqmlab_qdisc::flows::tuple_hash_for;
 use super::Rig;
 
 const SALT: u32 = 1;
-/// The start of every test.
+/// The time at which every test starts.
 pub const START: Instant = Instant::from_millis(10_000);
 
-/// Returns a CAKE with these parameters. Its target is so long that COBALT signals nothing, and its
-/// memory so large that nothing overflows, unless the parameters change this.
+/// Returns `cake` with these parameters. Unless the parameters change this, the target is so long
+/// that COBALT signals nothing, and the memory limit so large that nothing overflows.
 pub fn cake(changes: &[(&str, Value)]) -> Rig {
     let calm = Value::MaybeDuration(Some(Duration::from_secs(4_000)));
     let mut all =
@@ -24,7 +25,7 @@ pub fn mbit(mbit: u64) -> (&'static str, Value) {
     ("bandwidth", Value::MaybeRate(BitRate::new(mbit * 1_000_000)))
 }
 
-/// Returns a parameter with a word of its list.
+/// Returns the parameter `name` with the value `word`, which must be in the parameter's list.
 pub fn word(name: &'static str, word: &str) -> (&'static str, Value) {
     let kind = super::kind("cake");
     let param = kind.params.iter().find(|param| param.name == name).expect("it has the parameter");
@@ -67,14 +68,14 @@ pub fn coded(id: u64, dscp: u8) -> Packet {
     packet
 }
 
-/// Returns the statistic `name` of a CAKE.
+/// Returns the statistic `name` of `cake`, without its fraction.
 pub fn statistic(rig: &Rig, name: &str) -> u64 {
     let all = rig.qdisc.gauges();
     all.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("no {name}")).1 as u64
 }
 
-/// Dequeues packets as soon as they are ready, until `count` have left or none is left. Returns
-/// each with its time.
+/// Dequeues packets as soon as they are ready, until `count` packets have left or the queues are
+/// empty. Returns each packet with its time of departure.
 pub fn departures(rig: &mut Rig, from: Instant, count: usize) -> Vec<(Packet, Instant)> {
     let (mut now, mut left) = (from, Vec::new());
     while left.len() < count && rig.packets() > 0 {

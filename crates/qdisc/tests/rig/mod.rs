@@ -1,5 +1,5 @@
-//! A test rig for a discipline: it enqueues and dequeues at given times, and records the outcome of
-//! every packet.
+//! A test rig for a discipline: it enqueues and dequeues at given times, and records every drop and
+//! mark.
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the rig")]
 
@@ -48,7 +48,7 @@ pub fn kind(name: &str) -> &'static Kind<dyn Qdisc> {
     kinds::find(name).unwrap_or_else(|| panic!("no discipline `{name}`"))
 }
 
-/// A discipline under test.
+/// A discipline under test, with its random stream and its ledger.
 pub struct Rig {
     pub qdisc: Box<dyn Qdisc>,
     pub rng: Rng,

@@ -1,10 +1,10 @@
 //! The loss timer and the probe timeout.
 //!
-//! Source: RFC 9002 §6.2 and Appendix A.8 to A.9.
+//! Source: RFC 9002 §6.2, Appendices A.8 and A.9.
 
 use aqmlab_core::{Duration, Instant, QuicSpace};
 
-use super::{Found, Recovery};
+use super::{Found, MAX_ACK_DELAY, Recovery};
 
 /// The largest exponent of the probe timeout's back-off, which prevents an overflow.
 const MOST_BACKOFF: u32 = 16;
@@ -35,7 +35,7 @@ pub(crate) enum Expiry {
 impl Recovery {
     /// Returns the probe timeout of the application space, with back-off.
     pub(crate) fn backed_off_pto(&self) -> Duration {
-        (self.rtt.pto() + self.max_ack_delay) * self.backoff()
+        (self.rtt.pto() + MAX_ACK_DELAY) * self.backoff()
     }
 
     const fn backoff(&self) -> u64 {
@@ -75,7 +75,7 @@ impl Recovery {
                 if !standing.is_confirmed {
                     break;
                 }
-                span += self.max_ack_delay * self.backoff();
+                span += MAX_ACK_DELAY * self.backoff();
             }
             let at = space.last_eliciting + span;
             if next.is_none_or(|(known, _)| at < known) {
@@ -85,8 +85,8 @@ impl Recovery {
         if standing.peer_validated {
             return next;
         }
-        // The server may wait for a datagram before it can send. 0-RTT packets in flight do not set the
-        // timer, so they do not count here, although Appendix A.8 counts them (§6.2.2.1).
+        // The server may wait for a datagram before it can send (§6.2.2.1). The module's head
+        // states the difference for 0-RTT packets.
         let space =
             if standing.has_handshake_keys { QuicSpace::Handshake } else { QuicSpace::Initial };
         next.or(Some((now + span, space)))

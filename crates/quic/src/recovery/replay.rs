@@ -1,10 +1,11 @@
-//! Compares loss detection with quinn-proto 0.11.19 (crates.io), event by event.
+//! Compares loss detection with quinn-proto 0.11.19, event by event.
 //!
-//! `tests/peer/quinn.txt` holds the outcomes of 60 transfers between quinn's client and server on links
-//! with a random rate, delay, loss, buffer and jitter; half of the links have a blackout. The head
-//! of the file describes the recording. The model receives the same packets, acknowledgements, timer
-//! expiries and discarded keys as quinn's client. It must declare the same packets lost at the same
-//! events, set the same timers, probe the same spaces and find the same persistent congestion.
+//! `tests/peer/quinn.txt` holds the outcomes of 60 transfers between quinn's client and server on
+//! links with a random rate, delay, loss, buffer and jitter; half of the links have a blackout. The
+//! head of the file describes the recording. The model receives the same packets, acknowledgements,
+//! timer expiries and discarded keys as quinn's client. It must declare the same packets lost at
+//! the same events, set the same timers, probe the same spaces and find the same persistent
+//! congestion.
 //!
 //! Quinn deviates from RFC 9002 in these points, which the comparison allows:
 //!
@@ -122,7 +123,7 @@ fn state(words: &[&str]) -> State {
 fn new_recovery() -> Recovery {
     let kind = kinds::find("reno").expect("the controller exists");
     let cc = (kind.build)(&Args::defaults(kind.params));
-    Recovery::new(cc, DATAGRAM, Duration::from_millis(25))
+    Recovery::new(cc, DATAGRAM)
 }
 
 impl Replay {
@@ -175,7 +176,7 @@ impl Replay {
             self.recovery.spaces[index.index()].push(Place::Empty);
         }
         if bytes == 0 {
-            return self.recovery.on_ack_only_sent(index, now);
+            return self.recovery.on_ack_only_sent(index, now, None);
         }
         let numbers = &mut self.numbers;
         self.recovery.on_sent(index, now, bytes, |packet| {
@@ -196,7 +197,7 @@ impl Replay {
             QuicSpace::Application => Duration::from_micros(number(delay)),
             QuicSpace::Initial | QuicSpace::Handshake => Duration::ZERO,
         };
-        let delay = delay.min(Duration::from_millis(25));
+        let delay = delay.min(MAX_ACK_DELAY);
         let ack = QuicAck { ranges: ranges.collect(), delay, ecn: None };
         self.recovery.congest.limited = *app_limited == "0";
         let before = self.recovery.stats;

@@ -29,8 +29,12 @@ pub(super) enum Place {
     /// The packet is acknowledged or lost.
     #[default]
     Empty,
-    /// The packet only acknowledges, so it is not in flight. It was sent at this time.
-    AckOnly(Instant),
+    /// The packet only acknowledges, so it is not in flight.
+    AckOnly {
+        sent: Instant,
+        /// The largest packet that the packet acknowledges.
+        acks: Option<u64>,
+    },
     InFlight(SentPacket),
 }
 
@@ -39,8 +43,18 @@ impl Place {
     pub(super) const fn sent(&self) -> Option<Instant> {
         match self {
             Self::Empty => None,
-            Self::AckOnly(sent) => Some(*sent),
+            Self::AckOnly { sent, .. } => Some(*sent),
             Self::InFlight(packet) => Some(packet.packet.sent()),
+        }
+    }
+
+    /// Returns the largest number that the packet acknowledges, unless the packet is acknowledged
+    /// or lost.
+    pub(super) const fn acks(&self) -> Option<u64> {
+        match self {
+            Self::Empty => None,
+            Self::AckOnly { acks, .. } => *acks,
+            Self::InFlight(packet) => packet.acks,
         }
     }
 }
@@ -72,7 +86,7 @@ impl Space {
         }
         self.sent.push(place);
         self.trim();
-        if let Some(Place::AckOnly(_)) = self.sent.front()
+        if let Some(Place::AckOnly { .. }) = self.sent.front()
             && self.sent.len() > MOST_ACK_ONLY
         {
             self.sent.pop();
@@ -111,7 +125,7 @@ impl Space {
     pub(super) fn in_flight(&self) -> impl Iterator<Item = &SentPacket> {
         self.sent.iter().filter_map(|place| match place {
             Place::InFlight(packet) => Some(packet),
-            Place::Empty | Place::AckOnly(_) => None,
+            Place::Empty | Place::AckOnly { .. } => None,
         })
     }
 

@@ -1,7 +1,7 @@
 use super::*;
 
-/// Returns a recording of three packets into a queue with a limit of two, and of the dequeues of
-/// all packets.
+/// Returns a recording of three enqueues to a queue with a limit of two packets, and of three
+/// dequeues.
 fn recording() -> Recording {
     serde_json::from_str(
         r#"{"qdisc": {"kind": "pfifo", "params": {"limit": 2}},

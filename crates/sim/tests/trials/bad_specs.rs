@@ -33,6 +33,20 @@ fn mistakes_are_named_where_they_are() {
 }
 
 #[test]
+fn a_delay_or_jitter_above_an_hour_is_refused_by_its_own_name() {
+    for (place, name, want) in [
+        ("/apps/0/up", "delay_ns", "apps[0].up.delay_ns: longer than an hour"),
+        ("/apps/0/down", "jitter_ns", "apps[0].down.jitter_ns: longer than an hour"),
+        ("", "host_jitter_ns", "host_jitter_ns: longer than an hour"),
+    ] {
+        let bulk = app("a", "bulk", &json!({}));
+        let mut spec = home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &[bulk]);
+        spec.pointer_mut(place).unwrap()[name] = json!(3_600_000_000_001_u64);
+        assert_eq!(refusal(&spec), want);
+    }
+}
+
+#[test]
 fn numbers_that_do_not_fit_are_refused_where_they_stand() {
     let mut good = home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &[app("a", "bulk", &json!({}))]);
     good["links"][0]["overhead"] = json!({"bytes": 0, "minimum": 0, "counted": 0});
@@ -76,6 +90,8 @@ fn values_out_of_bounds_are_refused_with_what_is_allowed() {
         ("codel", json!({"target": 0}), "`0s` is not between 1us and"),
         ("fq_codel", json!({"quantum": 0}), "`0 B` is not between 256 B and 1048576 B"),
         ("sfq", json!({"perturb": 1}), "nor off"),
+        ("codel", json!({"ce_threshold": 999}), "nor between 1us and"),
+        ("red", json!({"tick": 999}), "`999ns` is not 0s, nor between 1us and 1s"),
     ] {
         let qdisc = json!({"kind": qdisc, "params": params});
         let got = refusal(&home(1.0, 1.0, &qdisc, 10, &[]));

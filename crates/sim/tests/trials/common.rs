@@ -4,8 +4,8 @@ use aqmlab_sim::Outcome;
 use aqmlab_trial::Column;
 use serde_json::{Value, json};
 
-/// Returns a home with rates in Mbit/s, a discipline for both directions, a base RTT and
-/// applications.
+/// Returns a trial of 20 s in a home. The rates `down` and `up` are in Mbit/s, and both directions
+/// have the discipline `qdisc`.
 pub(crate) fn home(down: f64, up: f64, qdisc: &Value, rtt_ms: u64, apps: &[Value]) -> Value {
     let link = |name: &str, mbit: f64| json!({"name": name, "rate_bps": (mbit * 1e6) as u64, "qdisc": qdisc});
     let apps: Vec<Value> = apps.iter().map(|app| with_routes(app, rtt_ms)).collect();
@@ -30,7 +30,7 @@ fn with_routes(app: &Value, rtt_ms: u64) -> Value {
     app
 }
 
-/// Returns an application by name and kind that starts with the trial.
+/// Returns an application called `name` of the kind `kind`, which starts with the trial.
 pub(crate) fn app(name: &str, kind: &str, params: &Value) -> Value {
     json!({"name": name, "app": {"kind": kind, "params": params}, "start_ns": 0})
 }
@@ -40,8 +40,8 @@ pub(crate) fn run(spec: &Value) -> Outcome {
     aqmlab_sim::run(&aqmlab_trial::parse(&spec.to_string()).unwrap()).unwrap()
 }
 
-/// Returns a number from a table: the value of `column` in the row whose columns have the words in
-/// `row`.
+/// Returns a number from a table: the value of `column` in the first row whose columns have the
+/// words in `row`.
 pub(crate) fn number(outcome: &Outcome, table: &str, row: &[(&str, &str)], column: &str) -> f64 {
     let table = outcome.table(table).unwrap();
     let fits = |place: usize| {

@@ -1,5 +1,5 @@
-//! Reference runs: the digests of this build, with assertions and overflow checks, equal the
-//! digests of the optimised module that Python loads.
+//! Tests that the reference runs have the same digests in this build, which has assertions and
+//! overflow checks, as in the optimised module that Python loads.
 
 use std::fs;
 use std::path::Path;

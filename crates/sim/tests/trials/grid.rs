@@ -1,5 +1,5 @@
-//! Tests that the results of a whole trial do not depend on the resolution, the length or the start
-//! of the measurement.
+//! Tests that the results of a whole trial do not depend on the resolution of the measurement, the
+//! order of the applications, or the length and the start of the trial.
 
 use aqmlab_sim::Outcome;
 use aqmlab_trial::Column;
@@ -27,8 +27,8 @@ fn at(app: Value, start_ms: u64, stop_ms: Option<u64>) -> Value {
     app
 }
 
-/// Returns transfers of limited and unlimited length, and flows of datagrams, which start at
-/// `start_ms`.
+/// Returns transfers of limited and unlimited length, and flows of datagrams. None of them starts
+/// before `start_ms`.
 fn traffic(start_ms: u64) -> Vec<Value> {
     let of = |name: &str, kind: &str, params: Value, later: u64, stop: Option<u64>| {
         at(app(name, kind, &params), start_ms + later, stop.map(|stop| start_ms + stop))
@@ -52,8 +52,8 @@ fn cells(column: &Column) -> Vec<String> {
     }
 }
 
-/// Returns every cell of the tables of a whole trial as text, with the rows in order. The columns
-/// in `without` are left out.
+/// Returns the rows of the tables without a time axis as text, sorted. The columns in `without` are
+/// left out.
 fn scalars(outcome: &Outcome, without: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for name in SCALARS {
@@ -187,7 +187,7 @@ fn the_order_of_applications_changes_no_number_of_theirs() {
     );
 }
 
-/// Asserts the invariants of every trial.
+/// Asserts that the flows satisfy the invariants of every trial.
 fn assert_possible(spec: &Value, outcome: &Outcome) {
     let flows = outcome.table("flows").unwrap();
     let column = |name: &str| match flows.column(name) {

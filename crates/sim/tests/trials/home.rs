@@ -82,7 +82,7 @@ fn an_application_stops_when_told() {
     assert!((5.0..8.0).contains(&closed), "closed at {closed} s");
 }
 
-/// Runs uploads from a host whose own link of 10 Mbit/s is the bottleneck, with a FIFO of 1000
+/// Runs an upload from a host whose own link of 10 Mbit/s is the bottleneck, with a FIFO of 1000
 /// packets. Returns the longest sojourn time in that link and the longest smoothed round-trip time,
 /// in milliseconds.
 fn own_link(profile: &str) -> [f64; 2] {

@@ -44,14 +44,15 @@ fn ratio(mbit: f64, qdisc: &str, params: &Value) -> f64 {
 /// satisfies W² = 2·(1 − p)·N/p, and N is at least 2/p. If marks are random, the next mark is 1/p
 /// packets after the window, and W·p approaches 1 + √3. For equal shares of marked packets, the
 /// ratio of two windows is therefore at most (1 + √3)/2. With independence of the round-trip time,
-/// both windows are as for at least 25 ms, to which the queue adds at most 1 ms. Without
-/// independence, each rate is the window divided by the round-trip time. The ratio of the rates is
-/// then at least 26/6 divided by (1 + √3)/2. The ratio is greater, because the ramp marks in
-/// groups. The flow with the shorter round-trip time waits several round trips for the next group.
+/// both flows have the window of a round-trip time of at least 25 ms, to which the queue adds at
+/// most 1 ms. Without independence, each rate is the window divided by the round-trip time. The
+/// ratio of the rates is then at least 26/6 divided by (1 + √3)/2. The ratio is greater, because
+/// the ramp marks in groups. The flow with the shorter round-trip time waits several round trips
+/// for the next group.
 ///
 /// Linux's step marks all packets of a period. The code of Prague's authors names the consequence,
-/// which is unfairness between round-trip times. As a remedy it varies its pacing rate, but only
-/// while it adapts the rate.
+/// which is unfairness between round-trip times. As a remedy, the code varies the pacing rate, but
+/// only while it adapts the rate.
 #[test]
 fn prague_flows_of_different_round_trip_times_share_a_link() {
     let spread = f64::midpoint(1.0, 3.0_f64.sqrt());

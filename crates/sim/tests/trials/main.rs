@@ -13,5 +13,6 @@ mod l4s;
 mod numbers;
 mod order;
 mod quic;
+mod rpm;
 mod spoiled;
 mod wifi;

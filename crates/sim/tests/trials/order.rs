@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::common::{app, home, run};
 
-/// Returns the values of a column of numbers, in the rows that `wanted` names.
+/// Returns the values of a column of numbers, in the rows of the flow `wanted`.
 fn numbers(outcome: &Outcome, table: &str, wanted: &str, column: &str) -> Vec<f64> {
     let table = outcome.table(table).unwrap();
     let Some(Column::Word(flows, words)) = table.column("flow") else { panic!("no flows") };
@@ -28,7 +28,8 @@ fn parallel_connections_open_in_the_order_in_which_they_are_opened() {
     assert!(established.is_sorted_by(|one, next| one < next), "{established:?}");
 }
 
-/// Returns the round-trip times of a ping without queues: its delay plus the jitter that it draws.
+/// Returns the round-trip times of a ping beside `others`. The ping meets no queue, so each time is
+/// its delay plus the jitter that it draws.
 fn pings(others: &[Value]) -> Vec<f64> {
     let jittery = json!({"links": [], "delay_ns": 10_000_000, "jitter_ns": 4_000_000});
     let mut ping = app("probe", "ping", &json!({}));

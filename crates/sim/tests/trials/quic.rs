@@ -1,5 +1,7 @@
 //! Tests QUIC on whole trials.
 
+use std::collections::BTreeSet;
+
 use aqmlab_trial::Column;
 use serde_json::{Value, json};
 
@@ -28,8 +30,10 @@ fn a_download_fills_the_line_and_has_rows_in_every_table() {
     spec["measure"] = json!({"from_ns": 5_000_000_000_u64});
     let outcome = run(&spec);
     let rate = number(&outcome, "flows", &way("file", "down"), "throughput_mean_mbit");
-    assert!((18.5..=20.0).contains(&rate), "{rate} Mbit/s");
-    // A full packet of 1480 bytes has 1420 bytes of the application.
+    // The interval of 15 s may contain one packet more than the line's rate carries.
+    let packet = 1_480.0 * 8.0 / 15e6;
+    assert!((18.5..=20.0 + packet).contains(&rate), "{rate} Mbit/s");
+    // A full packet of 1480 bytes has at most 1418 bytes of the application.
     let goodput = number(&outcome, "flows", &way("file", "down"), "goodput_mbit");
     assert!((0.95..0.965).contains(&(goodput / rate)), "{goodput} of {rate} Mbit/s");
     assert!(number(&outcome, "flows", &way("file", "down"), "loss_percent") > 0.0);
@@ -45,17 +49,17 @@ fn a_download_fills_the_line_and_has_rows_in_every_table() {
     assert!(samples.rows() > 10);
 }
 
-/// C-235, second half: with one stream QUIC and TCP take about the same time.
+/// Tests statement C-235, second half: with one stream, QUIC and TCP take about the same time.
 #[test]
 fn a_transfer_takes_about_as_long_as_over_tcp() {
-    for (cc, size) in [("cubic", 10_000_000), ("reno", 10_000_000), ("bbr", 10_000_000)] {
+    for cc in ["cubic", "reno", "bbr"] {
         let took = |transport| {
-            let mut file = transfer("file", transport, size);
+            let mut file = transfer("file", transport, 10_000_000);
             file["wan"] = json!({"cc": {"kind": cc}});
             seconds(&home(10.0, 5.0, &fifo(100), 40, &[file]), "file")
         };
         let (tcp, quic) = (took("tcp"), took("quic"));
-        // QUIC's headers take 4.1 % of a packet, and TCP's 3.5 %.
+        // QUIC's headers take 4.2 % of a packet, and TCP's 3.5 %.
         assert!((quic / tcp - 1.0).abs() < 0.05, "{cc}: {quic} s over QUIC, {tcp} s over TCP");
     }
 }
@@ -97,7 +101,18 @@ fn a_capture_has_datagrams_of_udp() {
     let outcome = run(&spec);
     let (mut at_home, mut at_wan) = (Vec::new(), Vec::new());
     outcome.write_captures(&mut at_home, &mut at_wan).expect("memory can be written to");
-    assert!(at_home.len() > 5_000 && at_wan.len() > 5_000);
+    for capture in [at_home, at_wan] {
+        let (mut rest, mut packets, mut kinds) = (&capture[24..], 0, BTreeSet::new());
+        while let Some((header, later)) = rest.split_at_checked(16) {
+            let kept = u32::from_le_bytes(header[8..12].try_into().expect("four bytes"));
+            let (packet, later) = later.split_at(kept as usize);
+            let port = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
+            kinds.insert((packet[9], port(20).min(port(22))));
+            (rest, packets) = (later, packets + 1);
+        }
+        assert!(packets > 100, "{packets}");
+        assert_eq!(kinds, BTreeSet::from([(17, 443)]), "protocol and port");
+    }
 }
 
 #[test]
@@ -137,7 +152,8 @@ fn pages_over_http3_open_sooner_and_resumed_ones_soonest() {
     let page = |protocol: &str| {
         // The page has one small object, so that only the handshakes differ.
         let params = json!({
-            "protocol": protocol, "pages": 1, "page": "custom", "objects": 1, "size": 5_000, "hosts": 1,
+            "protocol": protocol, "pages": 1, "page": "custom", "objects": 1, "size": 5_000,
+            "hosts": 1,
         });
         let outcome = run(&home(20.0, 5.0, &fifo(100), 100, &[app("browsing", "web", &params)]));
         let row = [("flow", "browsing"), ("metric", "page_load_p50_ms")];
@@ -165,4 +181,29 @@ fn pages_over_http3_survive_losses_and_close_their_connections() {
         let Some(Column::Float(closed)) = conns.column("closed_s") else { panic!("no column") };
         assert!(closed.len() >= 12 && closed.iter().all(|at| at.is_finite()), "{closed:?}");
     }
+}
+
+/// A client whose packets are all lost gives up, although its server has heard nothing: over QUIC
+/// after 30 s without a packet, and over TCP after the last repetition of the SYN. On Linux this is
+/// after 127 s, and by up to an eighth later because of the timer wheel.
+#[test]
+fn a_client_that_gives_up_unheard_closes_the_connection() {
+    for (transport, duration_s, closes_s) in
+        [("quic", 40, 30.0..30.1), ("tcp", 145, 127.0..127.0 * 1.125)]
+    {
+        let mut spec = home(10.0, 5.0, &fifo(30), 40, &[transfer("file", transport, 1_000)]);
+        spec["duration_ns"] = json!(duration_s * 1_000_000_000_u64);
+        spec["apps"][0]["down"]["loss"] = json!(1.0);
+        let closed = number(&run(&spec), "conns", &[("flow", "file")], "closed_s");
+        assert!(closes_s.contains(&closed), "{transport}: {closed} s");
+    }
+}
+
+#[test]
+fn a_browser_over_http3_connects_again_after_its_client_has_given_up() {
+    let params = json!({"protocol": "http3", "hosts": 1, "dns": false});
+    let mut spec = home(20.0, 5.0, &fifo(30), 40, &[app("browsing", "web", &params)]);
+    spec["duration_ns"] = json!(40_000_000_000_u64);
+    spec["apps"][0]["up"]["loss"] = json!(1.0);
+    assert_eq!(run(&spec).table("conns").expect("there is a table").rows(), 2);
 }

@@ -12,7 +12,7 @@ const GOLDEN: [&str; 3] = [
 /// The duration of each trial. A short trial is sufficient to show whether the trial runs.
 const MOMENT_NS: u64 = 20_000_000;
 
-/// Collects the places of all values of a trial.
+/// Appends the JSON pointers of all values of a trial to `found`.
 fn places(value: &Value, at: &str, found: &mut Vec<String>) {
     found.push(at.into());
     match value {

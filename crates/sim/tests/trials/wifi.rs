@@ -37,8 +37,8 @@ fn rtt_ms(outcome: &Outcome, quantile: &str) -> f64 {
     number(outcome, "flows", &[("flow", "ping"), ("direction", "up")], quantile)
 }
 
-/// 21 frames of data take 4028 us, and acknowledgements share the air. The throughput is below the
-/// 60 Mbit/s of datagrams alone, and far above the 31 Mbit/s without aggregates.
+/// A full aggregate of 21 frames takes 4028 us, and acknowledgements share the air. The throughput
+/// is below the 60 Mbit/s of datagrams alone, and far above the 31 Mbit/s without aggregates.
 #[test]
 fn a_transfer_gets_what_the_air_allows() {
     for direction in ["up", "down"] {

@@ -1,5 +1,5 @@
-//! What FreeBSD's congestion controllers share: appropriate byte counting and the window after an
-//! idle period.
+//! The parts that FreeBSD's congestion controllers share: appropriate byte counting and the window
+//! after an idle period.
 //!
 //! Sources: RFC 3465 with L = 2, RFC 3390; FreeBSD 10.4 `cc_ack_received` of `tcp_input.c` and
 //! `sys/netinet/cc/cc_newreno.c`, whose slow start CUBIC calls.
@@ -20,7 +20,7 @@ pub(super) struct ByteCounter {
 }
 
 impl ByteCounter {
-    /// Counts `acked` towards a whole window in congestion avoidance.
+    /// Counts `acked` towards a whole window in congestion avoidance. Slow start resets the count.
     pub(super) fn record(&mut self, window: &Window, acked: u64) {
         if is_slow_start(window) {
             *self = Self::default();
@@ -50,8 +50,8 @@ pub(super) fn is_slow_start(window: &Window) -> bool {
     window.cwnd <= window.ssthresh
 }
 
-/// Grows the window by `acked` in slow start. RFC 3465 §2.3 permits one segment per acknowledgement
-/// during go-back-N after a timeout.
+/// Grows the window by `acked` in slow start, but at most by [`ABC_LIMIT`] segments. During
+/// go-back-N after a timeout, the limit is one segment (RFC 3465 §2.3).
 pub(super) fn slow_start(window: &mut Window, ack: &Ack, acked: u64) {
     let goes_back = ack.snd_nxt < ack.snd_una + ack.in_flight;
     let limit = if goes_back { 1 } else { ABC_LIMIT };
@@ -59,7 +59,8 @@ pub(super) fn slow_start(window: &mut Window, ack: &Ack, acked: u64) {
     window.cwnd = window.cwnd.saturating_add(growth).min(window.clamp);
 }
 
-/// Limits the window to that of RFC 3390, from which FreeBSD restarts after an idle period.
+/// Limits the window to the initial window of RFC 3390, from which FreeBSD restarts after an idle
+/// period.
 pub(super) fn restart_after_idle(window: &mut Window) {
     let mss = u64::from(window.mss.max(1));
     let bytes = (4 * mss).min((2 * mss).max(4_380));

@@ -1,20 +1,19 @@
 //! ECN between a connection and its controller: the controller's needs, and the connection's marks.
 
-/// The ECN of a connection.
+/// The form of ECN that a connection uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnMode {
-    /// Without ECN.
+    /// No ECN.
     #[default]
     Off,
-    /// Classic ECN: the receiver reports congestion until the sender confirms it (RFC
-    /// 3168).
+    /// Classic ECN: the receiver reports congestion until the sender confirms it (RFC 3168).
     Classic,
     /// Accurate ECN: the receiver counts marks (RFC 9768).
     Accurate,
 }
 
 /// The ECN that a controller needs. A host whose controller needs ECN requests and accepts it,
-/// regardless of its settings.
+/// regardless of the host's settings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EcnNeed {
     /// The controller works with and without ECN.
@@ -38,7 +37,7 @@ pub struct Start {
     pub totals: Totals,
 }
 
-/// Totals of a connection, in segments.
+/// Totals of a connection: two sequence numbers, and two counts of segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     /// The first unacknowledged byte.

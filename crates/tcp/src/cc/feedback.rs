@@ -40,16 +40,16 @@ pub struct Feedback {
 /// A segment that was just marked as lost.
 #[derive(Clone, Copy, Debug)]
 pub struct LostSegment {
-    /// The present time.
+    /// The time at which the segment was marked as lost.
     pub now: Instant,
     /// The number of segments delivered so far.
     pub delivered: u64,
-    /// The data in flight when the segment was sent, including it.
+    /// The data in flight when the segment was sent, including this segment.
     pub tx_in_flight: u64,
     /// The number of segments marked as lost since the segment was sent, including this segment.
     pub lost: u64,
     /// Whether the application limited the sender when the segment was sent.
     pub app_limited: bool,
-    /// Whether the segment had been delivered, according to the receiver.
+    /// Whether a selective acknowledgement had already reported the segment as delivered.
     pub was_delivered: bool,
 }

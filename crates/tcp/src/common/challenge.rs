@@ -4,7 +4,7 @@
 
 use aqmlab_core::{Duration, Instant};
 
-/// Limits how often an endpoint responds to unacceptable segments.
+/// The rate limit of an endpoint's responses to unacceptable segments.
 #[derive(Debug, Default)]
 pub(crate) struct ChallengeLimit {
     last: Option<Instant>,

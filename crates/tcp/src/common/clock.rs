@@ -22,7 +22,7 @@ pub(crate) enum Expiry {
     Callout,
 }
 
-/// The time in the units in which a host counts it.
+/// The clock of a host, which counts ticks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     /// The time of the event being handled.
@@ -56,7 +56,7 @@ impl Clock {
         }
     }
 
-    /// Returns the number of ticks since the start.
+    /// Returns the number of ticks since the start of the run.
     #[inline]
     pub(crate) const fn jiffies(&self) -> u64 {
         self.jiffies
@@ -113,7 +113,7 @@ impl Clock {
         Instant::from_nanos(at.saturating_mul(self.tick))
     }
 
-    /// Returns the tick at which Linux's wheel expires a timer.
+    /// Returns the tick at which Linux's wheel expires a timer that is set now for `n` ticks.
     #[inline]
     const fn wheel_expiry(&self, n: u64) -> u64 {
         let expires = self.jiffies.saturating_add(n);

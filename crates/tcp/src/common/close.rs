@@ -36,7 +36,8 @@ impl Connection {
         self.tcb.abort();
     }
 
-    /// Processes a segment in TIME-WAIT: a reset ends it, and retransmissions are acknowledged.
+    /// Processes a segment in TIME-WAIT. A reset ends TIME-WAIT, a FIN restarts its timer, and
+    /// retransmissions are acknowledged within a rate limit.
     pub(crate) fn process_time_wait(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
         if header.flags.has(TcpFlags::RST) {
@@ -67,7 +68,8 @@ impl Tcb {
         };
     }
 
-    /// Ends the connection, and sends a reset if the peer's SYN has arrived.
+    /// Ends the connection. Sends a reset, except before the peer's SYN has arrived and in
+    /// TIME-WAIT.
     pub(crate) fn abort(&mut self) {
         if self.state.is_synchronized() || self.state == State::SynReceived {
             self.emit_reset(self.snd.max, Some(self.rcv.nxt));
@@ -78,7 +80,7 @@ impl Tcb {
     }
 
     /// Ends the connection without the closing handshake, after a reset or after a long silence of
-    /// the peer.
+    /// the peer. Passes all unread data to the application, and reports [`Event::Aborted`].
     pub(crate) fn die(&mut self) {
         let was_over = matches!(self.state, State::Closed | State::TimeWait);
         self.enter_closed();
@@ -120,7 +122,7 @@ impl Tcb {
         self.events.push_back(Event::Closed);
     }
 
-    /// Ends TIME-WAIT.
+    /// Ends TIME-WAIT: stops its timer, and enters CLOSED.
     pub(crate) fn end_time_wait(&mut self) {
         self.timers.set_time_wait(Instant::NEVER);
         self.state = State::Closed;

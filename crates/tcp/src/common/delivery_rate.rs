@@ -10,16 +10,17 @@ use aqmlab_core::{Duration, Instant};
 use crate::cc::RateSample;
 use crate::common::scoreboard::{ANY_RETRANS, APP_LIMITED, SACKED, Sent};
 
-/// The data that a connection has delivered so far, in the unit of its window.
+/// The delivery state of a connection. Amounts of data are in segments with TCP, and in bytes with
+/// QUIC.
 #[derive(Debug)]
 pub struct DeliveryRate {
-    /// The data acknowledged, cumulatively or selectively. The SYN counts as 1, so zero means that
-    /// there is no sample.
+    /// The data acknowledged, cumulatively or selectively, plus one for the SYN. A recorded value
+    /// of zero therefore means that there is no sample.
     pub delivered: u64,
     /// The time of the last delivery.
     pub(crate) delivered_at: Instant,
-    /// The time at which the send phase began: the start of the flight, or the time at which the
-    /// latest-sent acknowledged segment was sent.
+    /// The time at which the sending interval began: the start of the flight, or the transmission
+    /// time of the newest acknowledged segment.
     pub(crate) first_tx: Instant,
     /// The data marked as lost, including retransmissions.
     pub lost: u64,
@@ -80,7 +81,8 @@ pub(crate) fn sent_after(at: Instant, end: u64, other_at: Instant, other_end: u6
 }
 
 impl DeliveryRate {
-    /// Records the delivery state in a segment that is transmitted (`tcp_rate_skb_sent`).
+    /// Records the delivery state in a segment that is transmitted. If `nothing_out`, the flight
+    /// starts with this segment (`tcp_rate_skb_sent`).
     #[inline]
     pub fn on_sent(&mut self, sent: &mut Sent, nothing_out: bool) {
         if nothing_out {
@@ -97,8 +99,8 @@ impl DeliveryRate {
         }
     }
 
-    /// Records that a segment is acknowledged, cumulatively or selectively. A segment counts only
-    /// once (`tcp_rate_skb_delivered`).
+    /// Records that a segment is acknowledged, cumulatively or selectively. The newest acknowledged
+    /// segment determines `pending`. A segment counts only once (`tcp_rate_skb_delivered`).
     #[inline]
     pub fn on_delivered(&mut self, sent: &mut Sent, pending: &mut PendingSample) {
         if sent.delivered_at == Instant::NEVER {
@@ -119,8 +121,8 @@ impl DeliveryRate {
         }
     }
 
-    /// Updates the application limit and the time of the last delivery after an acknowledgement of
-    /// `acked_sacked`, which `delivered` must already include.
+    /// Updates the application limit and the time of the last delivery after an acknowledgement.
+    /// `delivered` must already include `acked_sacked`, the amount newly acknowledged.
     #[inline]
     pub fn on_ack(&mut self, acked_sacked: u64, now: Instant) {
         if self.app_limited != 0 && self.delivered > self.app_limited {
@@ -131,7 +133,9 @@ impl DeliveryRate {
         }
     }
 
-    /// Completes the sample. `delivered` and `lost` must be up to date (`tcp_rate_gen`).
+    /// Returns the completed sample. `delivered` and `lost` must be up to date. Its amount and its
+    /// interval are zero if `valid` is false, or if the interval would be below `min_rtt`
+    /// (`tcp_rate_gen`).
     #[inline]
     pub fn sample(
         &self,

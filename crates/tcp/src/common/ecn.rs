@@ -26,17 +26,18 @@ pub(crate) struct DctcpReceiver {
     pub(crate) prior_rcv_nxt: u64,
 }
 
-/// The state of ECN.
+/// The ECN state of a connection.
 #[derive(Debug)]
 pub(crate) struct EcnState {
-    /// Whether acknowledgements carry ECE, until the peer sends CWR.
+    /// Whether segments carry ECE: until the peer sends CWR or, with DCTCP, until an unmarked
+    /// segment arrives.
     pub(crate) echo: bool,
     /// Whether the next new data carries CWR.
     pub(crate) cwr: bool,
     /// Whether the peer has sent ECN-capable data.
     pub(crate) seen: bool,
-    /// A segment with one of these control bits is not processed on the fast paths for
-    /// acknowledgements. The bit ACK excludes every segment from these paths.
+    /// The control bits of segments that need ECN processing, and whose acknowledgements do not
+    /// count as plain. ACK selects every segment.
     pub(crate) attention: TcpFlags,
     /// The number of segments that the peer reports to have received with a CE mark
     /// (`delivered_ce`).
@@ -74,14 +75,15 @@ impl EcnState {
 }
 
 impl Tcb {
-    /// Agrees on ECN when a SYN arrives.
+    /// Selects the form of ECN when the peer's SYN arrives.
     pub(crate) fn answer_ecn(&mut self, header: &TcpHeader, field: Ecn) {
         let mode = self.ecn.offer.answer(header.flags, field);
         self.set_ecn(mode);
         self.note_syn(field);
     }
 
-    /// Agrees on ECN when a SYN arrives that crossed this end's SYN (`tcp_ecn_rcv_syn`).
+    /// Selects the form of ECN when the peer's SYN arrives after this end has sent a SYN
+    /// (`tcp_ecn_rcv_syn`).
     pub(crate) fn cross_ecn(&mut self, header: &TcpHeader, field: Ecn) {
         if self.ecn.offer.request() == EcnMode::Off {
             self.set_ecn(EcnMode::Off);
@@ -107,7 +109,8 @@ impl Tcb {
         }
     }
 
-    /// Tells the controller of the state at the start.
+    /// Passes the result of the negotiation to the controller, and prepares the feedback that the
+    /// controller wants.
     pub(crate) fn start_ecn(&mut self) {
         let start = Start {
             ecn: self.ecn.mode,
@@ -122,7 +125,7 @@ impl Tcb {
         self.ecn.dctcp.prior_rcv_nxt = self.rcv.nxt;
     }
 
-    /// Returns the totals of the connection.
+    /// Returns the sequence numbers and the counts of delivered segments that controllers receive.
     pub(crate) fn totals(&self) -> Totals {
         Totals {
             snd_una: self.snd.una,

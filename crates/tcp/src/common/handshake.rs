@@ -12,6 +12,11 @@ use crate::state::State;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
+/// The maximum shift of a window (RFC 7323 §2.3).
+const MOST_SHIFT: u8 = 14;
+/// The value of a header without the window scale option.
+const NO_SCALE: u8 = 255;
+
 /// The state of a handshake.
 #[derive(Debug, Default)]
 pub(crate) struct Handshake {
@@ -31,8 +36,8 @@ impl Handshake {
         self.first_syn
     }
 
-    /// Returns the time since the first SYN or SYN-ACK as a round-trip sample, or `None` if it was
-    /// retransmitted (Karn's algorithm).
+    /// Returns the time since the first SYN or SYN-ACK as a round-trip sample, or `None` after a
+    /// retransmission (Karn's algorithm).
     pub(crate) fn sample(&self, now: Instant) -> Option<Duration> {
         self.first_syn.filter(|_| self.retransmits == 0).map(|at| now.since(at))
     }
@@ -50,12 +55,12 @@ impl Handshake {
 pub(crate) enum RepeatedSyn {
     Ignore,
     Answer,
-    /// Responds, and counts retransmissions of the SYN-ACK from this response.
+    /// Responds, and counts the retransmissions of the SYN-ACK anew.
     AnswerAndRestart,
 }
 
 impl Connection {
-    /// Sends the first SYN.
+    /// Sends the first SYN, and enters SYN-SENT.
     pub(crate) fn start_handshake(&mut self) {
         self.stack.init_receive_window(&mut self.tcb);
         self.tcb.state = State::SynSent;
@@ -81,7 +86,7 @@ impl Connection {
         self.tcb.emit_syn(kind, transmission, Clock::timestamp_of(at));
     }
 
-    /// Processes a segment in LISTEN.
+    /// Processes a segment in LISTEN: answers a SYN with a SYN-ACK, and an ACK with a reset.
     pub(crate) fn process_listen(&mut self, header: &TcpHeader, ecn: Ecn) {
         let (flags, tcb) = (header.flags, &mut self.tcb);
         if flags.has(TcpFlags::RST) {
@@ -102,7 +107,8 @@ impl Connection {
         self.send_first_syn(SynKind::SynAck);
     }
 
-    /// Processes a segment in SYN-SENT.
+    /// Processes a segment in SYN-SENT: a SYN-ACK completes the handshake, a reset with a valid ACK
+    /// ends the connection, and a SYN has crossed this end's SYN.
     pub(crate) fn process_syn_sent(&mut self, header: &TcpHeader, ecn: Ecn) {
         let flags = header.flags;
         if flags.has(TcpFlags::ACK) {
@@ -147,8 +153,8 @@ impl Connection {
         self.send_syn(SynKind::SynAck, Transmission::Original);
     }
 
-    /// Processes a segment in SYN-RECEIVED. Returns whether it completes the handshake and must be
-    /// processed further.
+    /// Processes a segment in SYN-RECEIVED. Returns whether the segment completes the handshake and
+    /// must be processed further.
     pub(crate) fn process_syn_received(&mut self, header: &TcpHeader) -> bool {
         let (flags, tcb) = (header.flags, &mut self.tcb);
         if flags.has(TcpFlags::RST) {
@@ -203,18 +209,19 @@ impl Connection {
         }
     }
 
-    /// Enables window scaling only if both sides offer it.
+    /// Enables window scaling only if both sides offer it. A shift above [`MOST_SHIFT`] counts as
+    /// [`MOST_SHIFT`].
     fn agree_scaling(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
-        tcb.options.scaling = tcb.profile.window_scale && header.window_scale <= 14;
-        tcb.options.snd_shift = header.window_scale.min(14);
+        tcb.options.scaling = tcb.profile.window_scale && header.window_scale != NO_SCALE;
+        tcb.options.snd_shift = header.window_scale.min(MOST_SHIFT);
         if !tcb.options.scaling {
             tcb.options.unscale();
             self.stack.limit_window(65_535);
         }
     }
 
-    /// Completes the handshake on this side.
+    /// Enters ESTABLISHED, prepares the transfer, and starts to wake the application.
     fn establish(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
         tcb.timers.stop_xmit();
@@ -226,7 +233,7 @@ impl Connection {
         self.stack.wake(tcb);
     }
 
-    /// Handles the expiry of the timer of a SYN or SYN-ACK.
+    /// Handles the expiry of the timer of a SYN or SYN-ACK: retransmits the segment, or gives up.
     pub(crate) fn on_handshake_timer(&mut self) {
         let (tcb, handshake) = (&mut self.tcb, &mut self.handshake);
         let (kind, limit) = match tcb.state {
@@ -246,7 +253,7 @@ impl Connection {
 }
 
 impl Tcb {
-    /// Takes over the values of the peer's SYN, and enables the options that both ends offer.
+    /// Stores the values of the peer's SYN, and enables the options that both ends offer.
     fn accept_offer(&mut self, header: &TcpHeader) {
         self.rcv.nxt = header.seq + 1;
         self.rcv.wup = self.rcv.nxt;
@@ -261,13 +268,13 @@ impl Tcb {
         self.snd.wl1 = header.seq;
     }
 
-    /// Sets the initial window of `segments`.
+    /// Sets the congestion window to `segments`, within the profile's limit in bytes.
     pub(crate) fn init_cwnd(&mut self, segments: u64) {
         let cwnd = self.capped(segments, self.profile.initial_window_bytes);
         self.window.cwnd = cwnd.max(self.window.segment);
     }
 
-    /// Starts the congestion control.
+    /// Starts the congestion control with the result of the handshake.
     pub(crate) fn start_controller(&mut self) {
         let (now, srtt) = (self.clock.now, self.rtt.srtt());
         self.start_ecn();

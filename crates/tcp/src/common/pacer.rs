@@ -1,14 +1,16 @@
-//! Pacing: spreads segments over time for congestion controls with a pacing rate.
+//! Pacing, which spreads segments over time for congestion controls with a pacing rate.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_update_skb_after_send`, `tcp_pacing_check`).
 //!
 //! The controller sets the rate (`pacing_rate` in `cc.rs`); a connection without this rate does not
 //! pace. `linux/tsq.rs` and `freebsd/output.rs` hold a segment back until its departure.
-//! `linux/pacing_rate.rs` computes `sk_pacing_rate`, which Linux uses without pacing, too.
+//! `linux/pacing_rate.rs` computes `sk_pacing_rate`, which Linux also uses for connections that do
+//! not pace.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 
-/// The number of segments at the start of a connection that are not paced.
+/// The number of data segments at the start of a connection that are not paced
+/// (`tcp_update_skb_after_send`).
 const UNPACED_SEGMENTS: u64 = 10;
 
 /// The departure times of a sender.
@@ -33,25 +35,27 @@ impl Pacer {
         self.departure
     }
 
-    /// Returns the time until the next departure.
+    /// Returns the time until the earliest departure; zero if that time has passed.
     #[inline]
     pub(crate) fn wait(&self, now: Instant) -> Duration {
         self.departure.since(now)
     }
 
-    /// Records that a data segment leaves.
+    /// Records that a data segment is sent.
     #[inline]
     pub(crate) fn on_segment_sent(&mut self) {
         self.segments += 1;
     }
 
-    /// Reserves the time that `bytes` in segments of `mss` take at `rate`. If the burst leaves
-    /// later than paced, the reserved time is shorter by this delay, at most by half.
+    /// Reserves the time that a burst of `bytes`, whose segments have been counted, takes at
+    /// `rate`. If the burst is sent later than its departure time, the reserved time is shorter by
+    /// this delay, at most by half. Bursts that end before segment [`UNPACED_SEGMENTS`] reserve no
+    /// time.
     #[inline]
-    pub(crate) fn on_burst(&mut self, now: Instant, rate: BitRate, bytes: u64, mss: u32) {
+    pub(crate) fn on_burst(&mut self, now: Instant, rate: BitRate, bytes: u64) {
         let late = now.since(self.departure);
         self.departure = self.departure.max(now);
-        if self.segments + bytes.div_ceil(u64::from(mss.max(1))) >= UNPACED_SEGMENTS {
+        if self.segments >= UNPACED_SEGMENTS {
             let span = rate.transmit_time(Bytes(bytes));
             let credit = late.min(span / 2);
             self.departure += span.saturating_sub(credit);

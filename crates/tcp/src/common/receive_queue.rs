@@ -26,7 +26,7 @@ impl Buffer {
         Self { start, end, segments: 1 }
     }
 
-    /// Joins `next` to this buffer if it follows and fits. Returns whether it was joined.
+    /// Joins `next` to this buffer if `next` follows and fits. Returns whether `next` was joined.
     #[inline]
     pub(crate) fn join(&mut self, next: Self) -> bool {
         let joined = self.end == next.start && self.segments + next.segments <= MAX_SEGMENTS;

@@ -16,7 +16,7 @@ pub(crate) struct ReceiveSequence {
     pub(crate) fin: Option<u64>,
     /// The timestamp to echo (RFC 7323 §4.3).
     pub(crate) ts_recent: u32,
-    /// The selective acknowledgements.
+    /// The SACK blocks to report.
     pub(crate) sack: SackReport,
 }
 

@@ -6,12 +6,12 @@ use aqmlab_core::{Duration, Instant};
 
 use crate::Profile;
 
-/// The round-trip estimates of one connection.
+/// The round-trip estimates of a connection, and its retransmission timeout.
 #[derive(Debug)]
 pub(crate) struct Rtt {
     /// Eight times the smoothed round-trip time in nanoseconds; zero before the first sample.
     pub(crate) srtt8: u64,
-    /// Four times the variation, in nanoseconds, from which the timeout is computed.
+    /// Four times the variation from which the timeout is computed, in nanoseconds.
     pub(crate) rttvar4: u64,
     /// The retransmission timeout, including backoff.
     pub(crate) rto: Duration,
@@ -39,7 +39,7 @@ impl Rtt {
         (self.srtt8 != 0).then(|| Duration::from_nanos(self.rttvar4 / 4))
     }
 
-    /// Returns the minimum over the profile's window, once there is a sample.
+    /// Returns the minimum round-trip time over the profile's window, once there is a sample.
     #[inline]
     pub(crate) fn min(&self) -> Option<Duration> {
         self.min.get()
@@ -89,8 +89,8 @@ impl WindowedMin {
         self.age(sample);
     }
 
-    /// Removes an expired best sample, and takes the second and third samples from later parts of
-    /// the window.
+    /// Removes expired samples, and takes the second and third samples from later parts of the
+    /// window. `sample` is the newest sample.
     fn age(&mut self, sample: (Instant, Duration)) {
         let since = sample.0.since(self.best[0].0);
         if since > self.window {

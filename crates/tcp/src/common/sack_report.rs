@@ -8,7 +8,7 @@ pub(crate) const MAX_BLOCKS: usize = 6;
 /// The maximum number of blocks that Linux stores (`TCP_NUM_SACKS`).
 const LINUX_BLOCKS: usize = 4;
 
-/// The SACK blocks for acknowledgements.
+/// The SACK blocks that acknowledgements carry.
 #[derive(Debug, Default)]
 pub(crate) struct SackReport {
     /// Whether the handshake negotiated SACK.
@@ -72,8 +72,8 @@ impl SackReport {
         }
     }
 
-    /// Extends the duplicate by `[start, end)` if they touch. Otherwise makes `[start, end)` the
-    /// duplicate.
+    /// Extends the duplicate by `[start, end)` if they touch. If there is no duplicate, makes
+    /// `[start, end)` the duplicate.
     pub(crate) fn extend_duplicate(&mut self, start: u64, end: u64) {
         match &mut self.duplicate {
             Some(block) if start <= block.1 && block.0 <= end => {
@@ -114,7 +114,7 @@ impl SackReport {
     }
 
     /// Adds `[start, end)` to the block that it touches, or as a new block. The block moves to the
-    /// front.
+    /// front. A new block beyond [`LINUX_BLOCKS`] displaces the last block.
     pub(crate) fn add(&mut self, start: u64, end: u64) {
         let found = self.position(start, end);
         let place = found.unwrap_or(self.count);

@@ -2,10 +2,10 @@
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_input.c` (the tags S, R and L), RFC 6675 §4.
 //!
-//! Segments are stored in order of sequence. They are also in a list in order of their last
-//! transmission, which RACK walks (`tsorted_sent_queue`). A segment keeps its id until it is
-//! acknowledged, so ids serve as links. Segments are never split or merged: one entry is one packet
-//! on the wire.
+//! Segments are stored in sequence order. A list links them in the order of their last
+//! transmission, in which RACK examines them (`tsorted_sent_queue`). A segment keeps its id until
+//! it is acknowledged, so ids serve as links. Segments are never split or merged: one entry is one
+//! packet on the wire.
 
 mod order;
 mod sent;
@@ -17,7 +17,7 @@ pub use sent::Sent;
 pub(crate) use sent::{ANY_RETRANS, APP_LIMITED, EVER_RETRANS, FIN, LOST, PUSH, RETRANS, SACKED};
 use sent::{LISTED, NONE};
 
-/// Segments at the front of the queue that were sent once.
+/// Segments at the front of the queue that were sent once and have no tag S or L.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Originals {
     pub(crate) packets: u32,
@@ -33,9 +33,9 @@ pub(crate) struct Originals {
 pub(crate) struct Scoreboard {
     /// The segments. The id of a segment is its number in the ring.
     queue: Ring<Sent>,
-    /// The first segment in order of transmission.
+    /// The id of the first segment in transmission order; [`NONE`] if the list is empty.
     head: u32,
-    /// The last segment in order of transmission.
+    /// The id of the last segment in transmission order; [`NONE`] if the list is empty.
     tail: u32,
     /// The number of segments tagged S. Without SACK, each counted duplicate acknowledgement stands
     /// for one such segment.
@@ -46,14 +46,14 @@ pub(crate) struct Scoreboard {
     retrans_out: u32,
     /// The end of the highest segment tagged S.
     fack: u64,
-    /// The segment, if any, at which the search for retransmissions starts
+    /// The id of the segment, if stored, at which the search for the next retransmission starts
     /// (`retransmit_skb_hint`).
     hint: Option<u32>,
-    /// The segment at which counting for RFC 6675 stopped, and the number of segments tagged S
-    /// below it (`lost_skb_hint`, `lost_cnt_hint`).
+    /// The id of the segment at which counting for RFC 6675 stopped, and the number of segments
+    /// tagged S below it (`lost_skb_hint`, `lost_cnt_hint`).
     lost_hint: Option<(u32, u32)>,
-    /// The blocks of the last acknowledgement in order. The next acknowledgement skips them
-    /// (`recv_sack_cache`).
+    /// The SACK blocks of the last acknowledgement, in sequence order. Their data is skipped in the
+    /// next acknowledgement (`recv_sack_cache`).
     cache: [(u64, u64); 4],
 }
 
@@ -178,7 +178,8 @@ impl Scoreboard {
         self.queue.get_mut(id as usize)
     }
 
-    /// Returns the id of the first segment that ends after `seq`.
+    /// Returns the id of the first segment that ends after `seq`, or [`Self::end_id`] if there is
+    /// none.
     pub(crate) fn id_at(&self, seq: u64) -> u32 {
         self.queue.partition_point(|sent| sent.end() <= seq) as u32
     }
@@ -218,7 +219,7 @@ impl Scoreboard {
         self.link(tail, id);
     }
 
-    /// Removes the first segment, if there is one, and its tags.
+    /// Removes the first segment, if there is one, and updates the counters of its tags.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub(crate) fn pop(&mut self) {
@@ -235,8 +236,8 @@ impl Scoreboard {
         self.forget_old_hint();
     }
 
-    /// Returns the segments that end at or before `una`, if there are any and if none of them was
-    /// tagged or retransmitted.
+    /// Returns the segments that end at or before `una`, if there are any and if none of them has a
+    /// tag S or L or was retransmitted.
     #[inline]
     pub(crate) fn originals(&self, una: u64) -> Option<Originals> {
         let front = self.front()?;
@@ -258,7 +259,7 @@ impl Scoreboard {
     }
 
     /// Removes the segments that [`Self::originals`] returned. These segments are also the first in
-    /// order of transmission, because no earlier segment is outstanding.
+    /// transmission order, because no earlier segment is outstanding.
     #[inline]
     pub(crate) fn remove_originals(&mut self, originals: &Originals) {
         debug_assert_eq!(self.head, self.first(), "originals are first in both orders");
@@ -274,24 +275,24 @@ impl Scoreboard {
         }
     }
 
-    /// Returns the ids of all segments in order of sequence.
+    /// Returns the ids of all segments, in sequence order.
     pub(crate) fn ids(&self) -> std::ops::Range<u32> {
         self.first()..self.end_id()
     }
 
-    /// Returns the blocks of the last acknowledgement, in order.
+    /// Returns the SACK blocks of the last acknowledgement, in sequence order.
     pub(crate) const fn cached_blocks(&self) -> [(u64, u64); 4] {
         self.cache
     }
 
-    /// Replaces the blocks of the last acknowledgement.
+    /// Stores the SACK blocks of the last acknowledgement.
     pub(crate) fn cache_blocks(&mut self, blocks: [(u64, u64); 4]) {
         self.cache = blocks;
     }
 }
 
 /// Calls `visit` for the parts of `[start, end)` that the `cached` blocks do not cover. The blocks
-/// are in order of sequence.
+/// are in sequence order.
 pub(crate) fn fresh_parts(
     cached: &[(u64, u64); 4],
     mut start: u64,

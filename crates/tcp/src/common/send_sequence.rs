@@ -58,7 +58,7 @@ impl SendSequence {
         self.written.saturating_sub(self.nxt)
     }
 
-    /// Returns the number after the last byte in the buffer.
+    /// Returns the sequence number after the last byte in the buffer.
     #[inline]
     pub(crate) const fn written(&self) -> u64 {
         self.written
@@ -77,7 +77,7 @@ impl SendSequence {
         unsent
     }
 
-    /// Returns whether a FIN must follow the data.
+    /// Returns whether a FIN must follow the data in the buffer and has not been sent.
     #[inline]
     pub(crate) fn fin_pending(&self) -> bool {
         self.fin_wanted && !self.fin_sent && self.early == 0

@@ -9,9 +9,9 @@ use aqmlab_core::Ring;
 /// The state at the last transmission of a segment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TxRecord {
-    /// The sequence number after the segment's last byte.
+    /// The sequence number after the segment's last byte or its FIN.
     end: u64,
-    /// The data in flight, including the segment.
+    /// The number of segments in flight, including the segment.
     pub(crate) in_flight: u32,
     /// The number of segments marked as lost before the transmission.
     pub(crate) lost: u64,
@@ -19,7 +19,7 @@ pub(crate) struct TxRecord {
     pub(crate) delivered_ce: u64,
 }
 
-/// The records of the outstanding segments, in order of sequence.
+/// The records of the outstanding segments, in sequence order.
 #[derive(Debug, Default)]
 pub(crate) struct TxRecords {
     /// Whether the controller asks for records.
@@ -28,7 +28,8 @@ pub(crate) struct TxRecords {
 }
 
 impl TxRecords {
-    /// Records the transmission of a segment that ends at `end`.
+    /// Records the transmission of a segment that ends at `end`. An earlier record of the segment
+    /// is replaced.
     pub(crate) fn record(&mut self, end: u64, in_flight: u32, lost: u64, delivered_ce: u64) {
         let record = TxRecord { end, in_flight, lost, delivered_ce };
         match self.number_of(end) {

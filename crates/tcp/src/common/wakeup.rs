@@ -3,9 +3,9 @@
 //! Source: Linux 6.1 `net/ipv4/tcp.c` (`tcp_recvmsg_locked`), `tcp_input.c` (`tcp_data_ready`).
 //!
 //! When the application runs, it reads all segments that have arrived. Right-sizing of the receive
-//! buffer then counts all of them, and one acknowledgement may cover two segments. Segments often
-//! follow each other within [`crate::Profile::wakeup`] where a queue sends them at line rate, such
-//! as behind a token bucket.
+//! buffer may then count several segments at once, and one acknowledgement may cover two segments.
+//! Segments often follow each other within [`crate::Profile::wakeup`] where a queue sends them at
+//! line rate, such as behind a token bucket.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -16,7 +16,8 @@ use crate::tcb::Tcb;
 /// The reasons for which the application must be woken.
 #[derive(Debug, Default)]
 pub(crate) struct Wakeup {
-    /// Whether the connection is open and the application has not been notified. It writes later.
+    /// Whether the connection is open and the application has not been notified. On Linux, no data
+    /// is sent before the notification.
     pub(crate) opened: bool,
     /// Whether the send buffer has space again.
     pub(crate) has_space: bool,
@@ -30,8 +31,8 @@ impl Tcb {
         self.profile.wakeup == Duration::ZERO
     }
 
-    /// Starts to wake the application, unless a wakeup is already pending. Returns whether the
-    /// application is awake at once.
+    /// Starts to wake the application, unless a wakeup is already pending. For an application that
+    /// never sleeps, only returns true.
     #[inline]
     pub(crate) fn start_wakeup(&mut self) -> bool {
         if self.never_sleeps() {

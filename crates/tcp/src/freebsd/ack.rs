@@ -1,4 +1,4 @@
-//! The processing of an acknowledgement: the case `TCPS_ESTABLISHED` of `tcp_do_segment`. It
+//! The processing of an acknowledgement: the case `TCPS_ESTABLISHED` of `tcp_do_segment`. This
 //! includes the reduction after an ECN echo, and the undoing of spurious timeouts.
 
 use aqmlab_core::{Duration, TcpFlags, TcpHeader};
@@ -76,8 +76,8 @@ impl FreeBsd {
     }
 
     /// Processes the selective acknowledgements. The holes are used to repair losses, and the
-    /// scoreboard to sample delivery rates. Returns whether a hole or the end of the highest block
-    /// has changed.
+    /// scoreboard to sample delivery rates. Returns whether the holes count as changed
+    /// (`sack_changed`).
     fn process_sacks(
         &mut self,
         tcb: &mut Tcb,
@@ -102,7 +102,8 @@ impl FreeBsd {
         news
     }
 
-    /// Processes an acknowledgement of new data. Returns `None` if the connection ends.
+    /// Processes an acknowledgement of new data. Returns whether it covers all outstanding data, or
+    /// `None` if the connection is then closed or in TIME-WAIT.
     fn process_new_ack(
         &mut self,
         tcb: &mut Tcb,
@@ -142,7 +143,8 @@ impl FreeBsd {
         (!is_over).then_some(all)
     }
 
-    /// Records that the peer has acknowledged this end's FIN, if the FIN was sent.
+    /// Changes the state if the peer has acknowledged this end's FIN. Before TIME-WAIT, sends an
+    /// acknowledgement that is due.
     fn on_fin_acknowledged(&mut self, tcb: &mut Tcb) {
         if tcb.snd.fin_sent && tcb.snd.unsent() == 0 {
             if tcb.state == State::Closing && self.owed_ack.now {
@@ -155,7 +157,7 @@ impl FreeBsd {
         }
     }
 
-    /// Lets the congestion control grow the window, outside recovery.
+    /// Passes the acknowledgement to the congestion control. Outside recovery, the window may grow.
     pub(super) fn control_congestion(
         &mut self,
         tcb: &mut Tcb,
@@ -203,8 +205,9 @@ impl FreeBsd {
         }
     }
 
-    /// Processes a partial acknowledgement. With SACK, sends up to two more segments, with a window
-    /// for the data of this recovery only. Without SACK, retransmits one segment.
+    /// Processes a partial acknowledgement. With SACK, sets the window to the data sent in this
+    /// recovery plus one or two segments, and sends. Without SACK, retransmits one segment and
+    /// deflates the window.
     fn process_partial_ack(&mut self, tcb: &mut Tcb, ack: u64) {
         let (mss, acked) = (u64::from(tcb.window.mss), ack - tcb.snd.una);
         if Self::awaits_ack(tcb) {
@@ -228,7 +231,8 @@ impl FreeBsd {
         tcb.window.cwnd = cwnd.saturating_sub(acked).saturating_add(mss);
     }
 
-    /// Ends recovery. If little data is in flight, the window is limited to prevent a burst.
+    /// Sets the window at the end of recovery. If little data is in flight, the window is limited
+    /// to prevent a burst.
     fn leave_recovery(&mut self, tcb: &mut Tcb, ack: u64) {
         let flight = tcb.snd.max - ack;
         tcb.notify(CcEvent::RecoveryLeft);
@@ -239,8 +243,9 @@ impl FreeBsd {
         };
     }
 
-    /// Undoes a spurious timeout that no other timeout followed. An acknowledgement that arrives
-    /// within half a smoothed round-trip time after it is for the original transmission.
+    /// Undoes a timeout as spurious if no other timeout followed and if this acknowledgement
+    /// arrives within half a smoothed round-trip time. Such an acknowledgement is for the original
+    /// transmission.
     fn check_spurious_timeout(&mut self, tcb: &mut Tcb) {
         let Some(before) = self.before_timeout else { return };
         if self.shift == 1 && tcb.clock.jiffies() < before.until {
@@ -255,7 +260,8 @@ impl FreeBsd {
     }
 }
 
-/// Restarts the retransmission timer for the data beyond `ack`, or stops it without such data.
+/// Restarts the retransmission timer for the data beyond `ack`, or stops it if there is no such
+/// data. A running persist timer stays.
 fn restart_timer(tcb: &mut Tcb, ack: u64) {
     if ack == tcb.snd.max {
         if tcb.timers.xmit == XmitTimer::Retransmit {
@@ -284,7 +290,7 @@ fn mark_sacked(tcb: &mut Tcb, start: u64, end: u64, sample: &mut PendingSample) 
     }
 }
 
-/// Removes the segments below `ack` from the scoreboard.
+/// Removes the segments below `ack` from the scoreboard, and counts them as delivered.
 fn remove_acknowledged(tcb: &mut Tcb, ack: u64, sample: &mut PendingSample) {
     if let Some(acked) = tcb.board.originals(ack) {
         // Each of these segments was sent after the one before it, so the last alone determines the

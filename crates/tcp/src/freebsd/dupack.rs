@@ -38,7 +38,7 @@ impl FreeBsd {
     }
 
     /// Grows the window by a segment, because a segment has left the network. During SACK recovery,
-    /// the threshold limits the window.
+    /// the slow-start threshold limits the window.
     fn inflate_window(&self, tcb: &mut Tcb) {
         let mss = u64::from(tcb.window.mss);
         let window = &mut tcb.window;
@@ -55,8 +55,9 @@ impl FreeBsd {
         }
     }
 
-    /// Processes the third duplicate. Returns whether to process the rest of the segment, which is
-    /// the case if the duplicate does not count after a recovery (RFC 6582).
+    /// Processes the third duplicate. Returns whether to process the rest of the segment. Without
+    /// SACK, this is the case if the duplicate does not count after a recovery (RFC 6582), or if
+    /// the segment has a `fin`.
     fn fast_retransmit(&mut self, tcb: &mut Tcb, fin: bool) -> bool {
         if !tcb.options.sack && tcb.snd.una <= self.recovery.end {
             self.recovery.dup_acks = 0;
@@ -91,8 +92,8 @@ impl FreeBsd {
     }
 
     /// Limited transmit (RFC 3042): each of the first two duplicates sends a new segment, if there
-    /// is new data. With a `fin`, the window stays enlarged. Returns whether to process the rest of
-    /// the segment.
+    /// is new data. With a `fin`, nothing is sent and the window stays enlarged. Returns whether to
+    /// process the rest of the segment.
     fn limited_transmit(&mut self, tcb: &mut Tcb, fin: bool) -> bool {
         let mss = u64::from(tcb.window.mss);
         let quota = self.recovery.limited_quota();

@@ -16,7 +16,7 @@ use crate::tcb::Tcb;
 const DEFAULT_MSS: u64 = 536;
 
 impl FreeBsd {
-    /// Sets the window and its scale for a SYN.
+    /// Sets the receive window and its scale for a SYN.
     pub(crate) fn init_receive_window(&mut self, tcb: &mut Tcb) {
         self.receive_buffer.offer(tcb);
     }
@@ -32,14 +32,14 @@ impl FreeBsd {
         }
     }
 
-    /// Returns the timestamp of a SYN-ACK: every SYN-ACK carries the timestamp of the first SYN-ACK
-    /// (`sc_ts`).
+    /// Returns the time for the timestamp of a SYN-ACK. Every SYN-ACK carries the timestamp of the
+    /// first SYN-ACK (`sc_ts`).
     pub(crate) fn syn_ack_time(&self, handshake: &Handshake, now: Instant) -> Instant {
         handshake.first_syn().unwrap_or(now)
     }
 
-    /// Handles a repeated SYN as `syncache_add` does: it is answered, and retransmissions count
-    /// from that answer.
+    /// Handles a repeated SYN as `syncache_add` does: stores its timestamp, answers it, and counts
+    /// retransmissions from this answer on.
     pub(crate) fn on_repeated_syn(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> RepeatedSyn {
         tcb.rcv.ts_recent = header.ts_val;
         RepeatedSyn::AnswerAndRestart
@@ -82,7 +82,7 @@ impl FreeBsd {
 
     pub(crate) fn on_active_open(&mut self, _tcb: &mut Tcb, _handshake: &Handshake) {}
 
-    /// Counts the last acknowledgement of the handshake as one byte.
+    /// Counts the last acknowledgement of the handshake as an acknowledgement of one byte.
     pub(crate) fn on_passive_open(&mut self, tcb: &mut Tcb) {
         let window = tcb.snd.wnd;
         // Without window scaling, the peer's window is not yet known at this time.
@@ -112,7 +112,8 @@ impl FreeBsd {
         }
     }
 
-    /// Sets the initial window, which is one segment if a SYN-ACK was lost.
+    /// Sets the initial window, which is one segment if a SYN-ACK was retransmitted. Starts the
+    /// congestion control.
     fn init_window(tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake) {
         // `cc_cong_signal` overwrites the record of a lost SYN that `tcp_timer_rexmt` makes.
         let repeated = handshake.retransmits() > 0;

@@ -127,7 +127,7 @@ impl FreeBsd {
         }
     }
 
-    /// Processes a segment in full.
+    /// Processes a segment to which header prediction does not apply.
     fn process_unpredicted(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         let window = self.receive_buffer.possible_window(tcb).max(tcb.rcv.open());
         if header.flags.has(TcpFlags::RST) {
@@ -174,7 +174,8 @@ impl FreeBsd {
     }
 
     /// Trims a segment to its new data within the window. Returns `None` if the whole segment is
-    /// beyond the window.
+    /// beyond the window. Makes an acknowledgement due for duplicate data and for a probe of a
+    /// closed window.
     fn trim(&mut self, tcb: &Tcb, header: &TcpHeader, window: u64) -> Option<Part> {
         let nxt = tcb.rcv.nxt;
         let syn = u64::from(header.flags.has(TcpFlags::SYN) && header.seq < nxt);
@@ -210,7 +211,7 @@ impl FreeBsd {
         Some(part)
     }
 
-    /// Step 6 of RFC 793: updates the send window. Returns whether the peer's window has changed.
+    /// Step 6 of RFC 793: updates the send window. Returns whether the segment updated the window.
     fn update_send_window(&mut self, tcb: &mut Tcb, header: &TcpHeader, part: Part) -> bool {
         let window = peer_window(tcb, header);
         let snd = &mut tcb.snd;
@@ -260,8 +261,8 @@ impl FreeBsd {
         }
     }
 
-    /// Processes the peer's FIN, which is in order. The window of the response excludes the space
-    /// of unread data.
+    /// Processes the peer's FIN, which is in order. The response is sent before the application
+    /// reads, so its window excludes the space of unread data.
     fn process_fin(&mut self, tcb: &mut Tcb) {
         match tcb.state {
             State::Established => tcb.state = State::CloseWait,
@@ -287,7 +288,7 @@ impl FreeBsd {
     }
 }
 
-/// Passes `bytes` of in-order data to the application.
+/// Advances `rcv_nxt` over `bytes` of in-order data, and adds them to the unread data.
 fn append_in_order(tcb: &mut Tcb, bytes: u64) {
     let start = tcb.rcv.nxt;
     tcb.rcv.nxt += bytes;
@@ -296,7 +297,7 @@ fn append_in_order(tcb: &mut Tcb, bytes: u64) {
     }
 }
 
-/// Notifies the application of the end of the peer's data.
+/// Passes all unread data to the application, and notifies it of the end of the peer's data.
 fn announce_end(tcb: &mut Tcb) {
     tcb.announce_open();
     tcb.deliver_unread();

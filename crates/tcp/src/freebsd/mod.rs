@@ -1,11 +1,12 @@
-//! FreeBSD 10's TCP: a window in bytes, SACK recovery by holes, go-back-N after a timeout, and a
-//! receiver that queues segment by segment.
+//! FreeBSD 10's TCP: a window in bytes, SACK recovery by holes, go-back-N after a timeout, and
+//! reassembly segment by segment.
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c`, `tcp_output.c`, `tcp_sack.c`, `tcp_reass.c`,
-//! `tcp_timer.c`. The receive buffer grows as in 9.3 to 10.3, and duplicate acknowledgements are
+//! `tcp_timer.c`. The receive buffer grows as in 10.0 to 10.3, and duplicate acknowledgements are
 //! recognised as in 10.2 or as in 10.3 (`Profile::sack_news`).
 //!
-//! Difference: the host cache is empty.
+//! Difference: the host cache (`tcp_hostcache.c`) is always empty, so no connection starts with
+//! values of earlier connections.
 
 mod ack;
 mod dupack;
@@ -36,7 +37,7 @@ use rtt::RttEstimator;
 use sackholes::SackHoles;
 use sockbuf::SendBuffer;
 
-/// The acknowledgements that the receiver has yet to send.
+/// The acknowledgement that the receiver has yet to send, at once or after a delay.
 #[derive(Debug, Default)]
 struct OwedAck {
     /// Whether an acknowledgement must be sent at once (`TF_ACKNOW`).
@@ -64,12 +65,12 @@ pub(crate) struct FreeBsd {
     before_timeout: Option<BeforeTimeout>,
     /// The tick of the last segment received (`t_rcvtime`).
     last_received: u64,
-    /// The segment that is being timed, if timestamps are off: the tick of its transmission, and
-    /// its first byte (`t_rtttime`, `t_rtseq`).
+    /// The segment that is being timed, for samples without timestamps: the tick of its
+    /// transmission, and its first byte (`t_rtttime`, `t_rtseq`).
     timed: Option<(u64, u64)>,
     /// The acknowledgement number of the segment that last updated the window (`snd_wl2`).
     wl2: u64,
-    /// Whether the peer's FIN is in order and the application has not been notified.
+    /// Whether the peer's FIN has arrived in order and the application has not been notified.
     peer_finished: bool,
 }
 
@@ -153,7 +154,7 @@ impl FreeBsd {
         self.check_space(tcb);
     }
 
-    /// Reacts to the application's close of the sending direction (`tcp_usrclosed`).
+    /// Changes the state when the application closes the sending direction (`tcp_usrclosed`).
     pub(crate) fn on_close(&mut self, tcb: &mut Tcb) {
         tcb.close_half();
     }
@@ -182,7 +183,8 @@ impl FreeBsd {
         tcb.take_unread()
     }
 
-    /// Runs the application, which is awake: it reads, and writes if there is space.
+    /// Runs the application, which has woken. It reads all data, and learns of new space in the
+    /// send buffer.
     pub(crate) fn on_awake(&mut self, tcb: &mut Tcb) {
         tcb.timers.wakeup = Instant::NEVER;
         let reads = !tcb.wakeup.unread.is_empty();

@@ -28,8 +28,8 @@ struct Plan {
 }
 
 impl FreeBsd {
-    /// Sends the segments that are due. Holes come first, then the data that go-back-N sends
-    /// again, then new data. Without data, it sends an acknowledgement if one is due.
+    /// Sends the segments that are due. Holes come first, then the data that go-back-N sends again,
+    /// then new data. Without data, sends an acknowledgement or a window update that is due.
     pub(super) fn output(&mut self, tcb: &mut Tcb) {
         if !self.is_quiet(tcb) {
             return self.output_if(tcb, Force::No);
@@ -52,7 +52,8 @@ impl FreeBsd {
             && !self.recovery.is_active()
     }
 
-    /// Does the part of [`Self::output_if`] that changes the state of a quiet connection.
+    /// Changes the state of a quiet connection as [`Self::output_if`] does: restarts the window
+    /// after an idle period, and grows the send buffer.
     #[inline]
     pub(super) fn prepare_quietly(&mut self, tcb: &mut Tcb) {
         self.restart_after_idle(tcb);
@@ -76,7 +77,7 @@ impl FreeBsd {
         while self.pass(tcb, idle, force) {}
     }
 
-    /// Decides on one segment and sends it. Returns whether another segment may follow.
+    /// Plans one segment, and sends it if it is due. Returns whether another segment may follow.
     fn pass(&mut self, tcb: &mut Tcb, idle: bool, force: Force) -> bool {
         if tcb.options.sack && tcb.snd.nxt < tcb.snd.max {
             tcb.snd.nxt = self.holes.skip(tcb.snd.nxt);
@@ -102,12 +103,14 @@ impl FreeBsd {
     }
 
     /// Returns whether `plan` is a retransmission of NewReno's recovery, which retransmits one
-    /// segment at a time. Pacing does not delay it, because no later event would send it.
+    /// segment at a time. Pacing does not delay such a segment, because no later event would send
+    /// it.
     fn is_newreno_repair(&self, tcb: &Tcb, plan: Plan) -> bool {
         !tcb.options.sack && self.recovery.is_active() && plan.seq < tcb.snd.max
     }
 
-    /// Plans the next segment.
+    /// Returns the next segment to send: the repair of a hole, or the data that the windows allow.
+    /// With `force`, one byte may be sent into a closed window.
     fn plan(&mut self, tcb: &mut Tcb, force: Force) -> Plan {
         let snd = &tcb.snd;
         let (buffered, cwnd) = (snd.buffered(), tcb.window.cwnd);
@@ -178,7 +181,8 @@ impl FreeBsd {
         }
     }
 
-    /// Returns whether to send a segment.
+    /// Returns whether to send `plan`: data that neither Nagle's rule nor silly window avoidance
+    /// delays, a FIN, an acknowledgement or a window update.
     fn is_due(&self, tcb: &Tcb, plan: Plan, idle: bool, force: Force) -> bool {
         let (snd, mss) = (&tcb.snd, u64::from(tcb.window.mss));
         let sends_data = plan.len >= mss
@@ -242,7 +246,8 @@ impl FreeBsd {
         self.emit(tcb, (seq, plan.len as u32), control, transmission);
     }
 
-    /// Advances `snd_nxt` over the segment that was sent, and sets the timer.
+    /// Advances `snd_nxt`, or the hole that was repaired, over the segment that was sent. Sets the
+    /// timer.
     fn advance(&mut self, tcb: &mut Tcb, seq: u64, plan: Plan) {
         let start = tcb.snd.nxt;
         tcb.snd.nxt += u64::from(plan.fin);
@@ -266,7 +271,7 @@ impl FreeBsd {
         }
     }
 
-    /// Stops the persist timer, if it runs, because the data that waited for the window was sent.
+    /// Stops the persist timer, if it runs, because the window allows data again.
     fn leave_persist(&mut self, tcb: &mut Tcb) {
         if tcb.timers.xmit == XmitTimer::Persist {
             tcb.timers.stop_xmit();
@@ -299,7 +304,7 @@ impl FreeBsd {
     }
 }
 
-/// Reduces the window to the restart window.
+/// Reduces the window to the restart window, and notifies the congestion control.
 #[cold]
 fn restart(tcb: &mut Tcb) {
     let restart = tcb.capped(tcb.profile.restart_window, tcb.profile.restart_window_bytes);
@@ -319,7 +324,8 @@ const fn has_fin(state: State) -> bool {
     matches!(state, State::FinWait1 | State::Closing | State::LastAck)
 }
 
-/// Sets the retransmission timer if data is outstanding, even while pacing delays the next segment.
+/// Sets the retransmission timer if data is outstanding and no transmission timer runs, because
+/// pacing delays the next segment.
 fn arm_if_outstanding(tcb: &mut Tcb) {
     if tcb.timers.xmit == XmitTimer::Off && tcb.snd.max > tcb.snd.una {
         tcb.arm_rto();
@@ -345,7 +351,8 @@ fn record_sent(tcb: &mut Tcb, seq: u64, plan: Plan) {
     tcb.board.push(sent);
 }
 
-/// Records a retransmission of the segments in `bytes`.
+/// Records a retransmission of the segments in `bytes`. If it `repairs` a hole, marks the segments
+/// as retransmitted.
 #[cold]
 fn record_repeated(tcb: &mut Tcb, bytes: Range<u64>, repairs: bool) {
     let now = tcb.now();

@@ -46,7 +46,7 @@ impl ReceiveBuffer {
         }
     }
 
-    /// Sets the window and its scale for a SYN.
+    /// Sets the receive window and its scale for a SYN.
     pub(super) fn offer(&mut self, tcb: &mut Tcb) {
         tcb.rcv.wnd = self.size.min(65_535);
         let largest = if self.is_fixed { self.size } else { tcb.profile.receive_buffer_max };
@@ -59,8 +59,8 @@ impl ReceiveBuffer {
         self.limit = self.limit.min(limit);
     }
 
-    /// Sets the size of the buffer for the transfer. The buffer may grow up to the largest window
-    /// that the scale can express.
+    /// Rounds the size of the buffer up to whole segments for the transfer. Limits the window to
+    /// the largest that the scale can express.
     pub(super) fn init(&mut self, tcb: &Tcb) {
         self.limit = 65_535 << tcb.options.rcv_shift;
         self.size = sockbuf::round_to_segments(self.size, tcb.window.mss);
@@ -94,16 +94,17 @@ impl ReceiveBuffer {
         self.space(tcb).min(self.limit)
     }
 
-    /// Starts to count the received payload when a segment with `timestamp` is sent.
+    /// Starts to count the received payload when a segment with `timestamp` is sent, unless
+    /// counting has begun.
     #[inline]
     pub(super) fn start_counting(&mut self, timestamp: u32) {
         self.counted_from.get_or_insert(timestamp);
     }
 
-    /// Grows the buffer by a step if more than 7/8 of the buffer arrived in a round trip of the
-    /// loaded path. The round trip ends with the echo of a timestamp that is later than the
-    /// timestamp at the start of counting. Echoes of timestamps at least one second later are
-    /// ignored.
+    /// Counts the payload of a segment. Grows the buffer by a step, up to its maximum, if more than
+    /// 7/8 of the buffer arrived in a round trip. The round trip ends with the echo of a timestamp
+    /// that is later than the timestamp at the start of counting. Echoes of timestamps at least one
+    /// second later are ignored.
     #[inline]
     pub(super) fn on_data(&mut self, header: &TcpHeader, profile: &Profile) {
         if !profile.receive_tuning || self.is_fixed || header.ts_ecr == 0 {
@@ -126,14 +127,15 @@ impl ReceiveBuffer {
     }
 }
 
-/// Returns the smallest window scale that can express `largest`, or `sb_max` if that is larger.
+/// Returns the smallest window scale that can express the larger of `largest` and `sb_max`, at most
+/// 14.
 fn scale_of(largest: u64) -> u8 {
     (0..14).find(|shift| 65_535_u64 << shift >= largest.max(SB_MAX)).unwrap_or(14)
 }
 
 impl FreeBsd {
-    /// Returns the window to offer in a segment that is about to be sent (`tcp_output`),
-    /// rounded down to a multiple of the window scale. `tcb` keeps the window before the rounding.
+    /// Returns the window to offer in a segment that is about to be sent (`tcp_output`), rounded
+    /// down to a window that the scale can express. `tcb` keeps the window before the rounding.
     pub(super) fn select_window(&mut self, tcb: &mut Tcb) -> u32 {
         let (shift, mss) = (tcb.options.rcv_shift, u64::from(tcb.window.mss));
         let buffer = &mut self.receive_buffer;
@@ -148,8 +150,8 @@ impl FreeBsd {
     }
 
     /// Returns whether the window has grown enough for an update: by a quarter of the buffer, or by
-    /// two segments if the buffer is small. If a delayed acknowledgement is pending, no update is
-    /// due. `unread` bytes take space in the buffer.
+    /// two segments if the buffer is small or nearly full. If a delayed acknowledgement is pending,
+    /// no update is due. `unread` bytes take space in the buffer.
     #[inline]
     pub(super) fn is_window_update_due(&self, tcb: &Tcb, unread: u64) -> bool {
         if self.owed_ack.delayed {

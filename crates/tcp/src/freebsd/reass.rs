@@ -13,18 +13,18 @@ struct Waiting {
     fin: bool,
 }
 
-/// The segments that arrived out of order.
+/// The segments that arrived out of order, in sequence order.
 #[derive(Debug, Default)]
 pub(super) struct ReassemblyQueue {
     list: Vec<Waiting>,
 }
 
-/// The data that a segment completes.
+/// The result of inserting a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Presented {
     /// The next byte expected.
     pub(super) nxt: u64,
-    /// Whether the FIN is next in order.
+    /// Whether the data in order ends with the FIN.
     pub(super) fin: bool,
     /// The number of bytes of the segment that count as new, from its start.
     pub(super) kept: u64,
@@ -35,8 +35,8 @@ impl ReassemblyQueue {
         self.list.is_empty()
     }
 
-    /// Inserts `[start, end)`. The queue holds up to `limit` segments in addition to the expected
-    /// segment.
+    /// Inserts `[start, end)`, and returns the data that is now in order. The queue holds up to
+    /// `limit` segments in addition to the expected segment.
     pub(super) fn insert(
         &mut self,
         nxt: u64,

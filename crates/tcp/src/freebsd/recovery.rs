@@ -43,14 +43,16 @@ impl Recovery {
         self.reduced
     }
 
-    /// Starts fast retransmission. `max` is the highest value of `snd_nxt` so far (`snd_max`).
+    /// Begins fast recovery, which the acknowledgement of `max` ends. `max` is the highest value of
+    /// `snd_nxt` so far (`snd_max`).
     pub(super) fn enter(&mut self, max: u64) {
         self.end = max;
         self.active = true;
         self.reduced = true;
     }
 
-    /// Records that an ECN echo reduces the window.
+    /// Records that an ECN echo reduces the window. The acknowledgement of `max` ends the
+    /// reduction.
     pub(super) fn reduce(&mut self, max: u64) {
         self.end = max;
         self.reduced = true;
@@ -64,7 +66,8 @@ impl Recovery {
         only_reduced
     }
 
-    /// Ends recovery because of a timeout.
+    /// Ends recovery because of a timeout, and sets the end of the recovery to `max`
+    /// (`snd_recover`).
     pub(super) fn on_timeout(&mut self, max: u64) {
         self.end = max;
         self.dup_acks = 0;
@@ -85,7 +88,8 @@ impl Recovery {
         self.reduced |= before.reduced;
     }
 
-    /// Returns the number of segments that limited transmit may send for the current duplicates.
+    /// Returns the number of segments that limited transmit may still send for the current
+    /// duplicates. The first duplicate resets the number of segments sent.
     pub(super) fn limited_quota(&mut self) -> u64 {
         if self.dup_acks == 1 {
             self.limited = 0;

@@ -43,7 +43,7 @@ impl RttEstimator {
         }
     }
 
-    /// Adds a sample in ticks, which usually is one tick too long, and computes the timeout.
+    /// Adds a sample in ticks, and computes the timeout. The sample is usually one tick too long.
     #[expect(clippy::cast_possible_wrap, reason = "no round trip takes 292 years")]
     pub(super) fn sample(&mut self, rtt: &mut Rtt, ticks: u64, clock: &Clock) {
         self.estimate(ticks as i64);
@@ -98,28 +98,29 @@ impl RttEstimator {
         wait.max(PERSIST.0).min(PERSIST.1)
     }
 
-    /// `TCP_REXMTVAL`: returns the timeout without bounds, in ticks.
+    /// `TCP_REXMTVAL`: returns the timeout in ticks, before the slop and the maximum.
     fn value(&self) -> u64 {
         self.minimum.max((((self.srtt >> 3) + self.rttvar) >> 2) as u64)
     }
 
-    /// `TCPT_RANGESET`: limits a timeout in ticks to its bounds.
+    /// `TCPT_RANGESET`: adds the slop to a timeout in ticks, and limits the sum to between `least`
+    /// and the maximum.
     fn range(&self, span: u64, least: u64) -> u64 {
         (span + self.slop).max(least).min(self.maximum)
     }
 }
 
 impl FreeBsd {
-    /// Returns the round-trip time of an echoed timestamp in ticks, or `None` for an echo from the
-    /// future.
+    /// Returns the round-trip time of an echoed timestamp in ticks, or `None` without an echo or
+    /// for an echo from the future.
     pub(super) fn echoed_ticks(tcb: &Tcb, header: &TcpHeader) -> Option<u64> {
         let millis = tcb.clock.timestamp().wrapping_sub(header.ts_ecr);
         let echoes = header.timestamps && header.ts_ecr != 0 && millis < 1 << 31;
         echoes.then(|| tcb.clock.within(Duration::from_millis(u64::from(millis))))
     }
 
-    /// Measures the round-trip time from the timestamp or, without timestamps, from the timed
-    /// segment.
+    /// Takes a round-trip sample from the echoed timestamp or, without an echo, from the timed
+    /// segment. Returns the sample, at least one tick, or `None` if there is none.
     pub(super) fn measure_rtt(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> Option<Duration> {
         let (ticks, more) = if let Some(ticks) = Self::echoed_ticks(tcb, header) {
             (ticks, 1)
@@ -132,7 +133,8 @@ impl FreeBsd {
         Some(tcb.clock.span(ticks.max(1)))
     }
 
-    /// Adds a sample of `ticks`. The estimator gets `ticks` plus `more`.
+    /// Adds `ticks` to the minimum filter, and `ticks` plus `more` to the estimator. Resets the
+    /// number of consecutive timeouts.
     pub(super) fn add_sample(&mut self, tcb: &mut Tcb, ticks: u64, more: u64) {
         let span = tcb.clock.span(ticks);
         tcb.rtt.sample_min(span.max(tcb.clock.tick()), tcb.clock.now);
@@ -146,7 +148,7 @@ mod tests {
     use super::*;
     use crate::common::clock::Expiry;
 
-    /// A sample is one tick too long.
+    /// A round-trip time of 100 ms counts as 101 ticks.
     #[test]
     fn c78_the_timeout_after_one_sample_of_100_ms() {
         let profile = Profile::freebsd();

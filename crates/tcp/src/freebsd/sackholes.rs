@@ -1,8 +1,8 @@
 //! The holes that selective acknowledgements leave.
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_sack.c` (`tcp_sack_doack`, `tcp_sack_output`,
-//! `tcp_sack_adjust`). The code of 10.0 differs only in its result, which states whether an
-//! acknowledgement reported newly received data.
+//! `tcp_sack_adjust`). The code of 10.0 differs only in the result of `tcp_sack_doack`, which
+//! states whether an acknowledgement reported newly received data.
 
 /// The maximum number of holes that a connection keeps (`net.inet.tcp.sack.maxholes`).
 const MAX_HOLES: usize = 128;
@@ -26,7 +26,7 @@ impl Hole {
     }
 }
 
-/// The holes in order of sequence.
+/// The holes of a connection, in sequence order.
 #[derive(Debug, Default)]
 pub(super) struct SackHoles {
     list: Vec<Hole>,
@@ -41,7 +41,7 @@ pub(super) struct SackHoles {
 
 impl SackHoles {
     /// Processes an acknowledgement up to `ack`. `una` was the first unacknowledged byte. The
-    /// `blocks` are valid and in any order. Returns whether a hole or the highest end has changed
+    /// `blocks` are valid and in any order. Returns whether the holes count as changed
     /// (`sack_changed`).
     ///
     /// If there are already 128 holes, a block beyond the highest is not recorded, and a block
@@ -66,8 +66,10 @@ impl SackHoles {
         self.cut(&sorted[..rest]) || beyond
     }
 
-    /// Advances the highest end. Returns how many blocks, counted from the lowest, must still be
-    /// removed from the holes, and whether the highest end has changed.
+    /// Advances the highest end, and adds a hole below a block that lies beyond it. Returns how
+    /// many blocks, counted from the lowest, must still be removed from the holes, and whether the
+    /// change counts (`sack_changed`). As on FreeBSD, an advance does not count if the hole could
+    /// not be added.
     fn extend(&mut self, sorted: &[(u64, u64)]) -> (usize, bool) {
         let (start, end) = sorted[sorted.len() - 1];
         if self.highest >= start {
@@ -86,8 +88,8 @@ impl SackHoles {
         (rest, false)
     }
 
-    /// Removes the blocks' ranges from the holes, from the highest to the lowest. Returns whether
-    /// blocks and holes overlap.
+    /// Removes the blocks' ranges from the holes, from the highest to the lowest. Returns whether a
+    /// block overlapped a hole.
     fn cut(&mut self, sorted: &[(u64, u64)]) -> bool {
         let (mut block, mut hole, mut news) = (sorted.len(), self.list.len(), false);
         while block > 0 && hole > 0 {
@@ -127,8 +129,8 @@ impl SackHoles {
         start <= hole.start
     }
 
-    /// Splits hole `at`: its part above `end` becomes a separate hole, if the limit allows another
-    /// hole. Returns whether it did.
+    /// Adds the part of hole `at` above `end` as a separate hole, if the limit allows another hole.
+    /// Returns whether the hole was added. The caller shortens hole `at`.
     fn split(&mut self, at: usize, end: u64) -> bool {
         let hole = self.list[at];
         let upper = Hole { start: end, end: hole.end, next: hole.next.max(end) };

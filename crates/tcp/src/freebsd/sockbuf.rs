@@ -20,20 +20,21 @@ const LOW_WATER: u64 = 2_048;
 const UNOPENED: u64 = 1 << 16;
 /// The number of bytes that an mbuf takes in addition to a cluster (`MSIZE`).
 const MBUF: u64 = 256;
-/// The number of payload bytes in an mbuf that has a packet header and no cluster.
+/// The number of payload bytes in an mbuf that has a packet header and no cluster (`MHLEN`).
 const HEADED: u64 = 168;
-/// The number of payload bytes in an mbuf without a packet header and without a cluster.
+/// The number of payload bytes in an mbuf without a packet header and without a cluster (`MLEN`).
 const PLAIN: u64 = 224;
 const CLUSTER: u64 = 2_048;
 const PAGE: u64 = 4_096;
 /// The space in bytes that is reserved for headers before written data (`max_hdr`).
 const HEADERS: u64 = 76;
-/// The maximum number of bytes that are copied into the previous mbuf.
+/// The maximum number of bytes that are copied into the previous mbuf (`sbcompress`).
 const COPIED: u64 = CLUSTER / 4;
 /// The ratio of the memory limit to the payload limit (`sb_efficiency`).
 const EFFICIENCY: u64 = 8;
 
-/// Rounds the size of a buffer up to whole segments, unless `sbreserve` refuses that (`tcp_mss`).
+/// Returns the size of a buffer rounded up to whole segments. A size below one segment, or one
+/// whose rounded value `sbreserve` refuses, stays as it is (`tcp_mss`).
 pub(super) fn round_to_segments(size: u64, mss: u32) -> u64 {
     let mss = u64::from(mss.max(1));
     let rounded = size.next_multiple_of(mss);
@@ -88,7 +89,8 @@ impl SendBuffer {
         self.mbufs.free(una);
     }
 
-    /// Grows the buffer by a step if the buffer limits the sender, and not the peer or `window`.
+    /// Grows the buffer by a step if the buffer limits the sender, and neither the peer nor
+    /// `window` does. Growth ends at the maximum.
     #[inline]
     pub(super) fn grow(&mut self, snd: &SendSequence, window: u64, profile: &Profile) {
         let held = snd.buffered();
@@ -108,8 +110,8 @@ impl SendBuffer {
 }
 
 impl FreeBsd {
-    /// Adds up to `bytes` to the send buffer. If not all bytes fit, fills the free space, provided
-    /// that this space is at least the low-water mark.
+    /// Adds up to `bytes` to the send buffer, and returns the number of bytes accepted. If not all
+    /// bytes fit, fills the free space, provided that this space is at least the low-water mark.
     pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let buffer = &mut self.send_buffer;
         let space = buffer.space(&tcb.snd);
@@ -149,7 +151,8 @@ impl FreeBsd {
     }
 }
 
-/// The mbufs: the end of each mbuf's data, and the mbuf's memory in bytes.
+/// The mbufs of a send buffer. The list has the end of each mbuf's data, and the mbuf's memory in
+/// bytes.
 #[derive(Debug, Default)]
 struct Mbufs {
     list: VecDeque<(u64, u64)>,

@@ -33,7 +33,7 @@ impl FreeBsd {
         self.ack_now(tcb);
     }
 
-    /// Does nothing, because FreeBSD does not compress acknowledgements.
+    /// Stops the timer, because FreeBSD does not compress acknowledgements.
     pub(crate) fn on_compressed_ack_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.set_compressed_ack(Instant::NEVER);
     }
@@ -74,14 +74,15 @@ impl FreeBsd {
         self.output(tcb);
     }
 
-    /// Resets the connection (`tcp_drop`).
+    /// Sends a reset and ends the connection (`tcp_drop`).
     fn give_up(&mut self, tcb: &mut Tcb) {
         let max = tcb.snd.max;
         self.emit(tcb, (max, 0), TcpFlags::RST, Transmission::Original);
         tcb.die();
     }
 
-    /// Saves the state before the first timeout, because the timeout may be spurious.
+    /// Saves the state at the first of consecutive timeouts, because the timeout may be spurious. A
+    /// later timeout discards the state.
     fn save_before_timeout(&mut self, tcb: &Tcb) {
         let half = tcb.clock.within(tcb.rtt.srtt().unwrap_or_default() / 2);
         let until = tcb.clock.jiffies() + half;
@@ -90,13 +91,13 @@ impl FreeBsd {
     }
 
     /// Returns whether the peer has been silent for too long after the application has closed. The
-    /// connection then stops waiting for the peer's window.
+    /// connection is then given up.
     fn is_long_silent(&self, tcb: &Tcb) -> bool {
         let idle = tcb.clock.span(tcb.clock.jiffies() - self.last_received);
         tcb.snd.fin_wanted && idle >= MAX_SILENCE
     }
 
-    /// Sets the timer for a probe of a closed window (`tcp_setpersist`).
+    /// Sets the timer for a probe of a closed window, and counts the probe (`tcp_setpersist`).
     pub(super) fn arm_persist(&mut self, tcb: &mut Tcb) {
         self.before_timeout = None;
         let span = self.rtt.persist(self.shift, &tcb.clock);
@@ -104,8 +105,8 @@ impl FreeBsd {
         self.shift = (self.shift + 1).min(MAX_SHIFT);
     }
 
-    /// Sends the data that the window allows, or one byte beyond it, unless the peer is long
-    /// silent.
+    /// Sends the data that the window allows, or one byte into a closed window. Gives up the
+    /// connection if the peer has been silent for too long.
     fn on_persist_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         if self.is_long_silent(tcb) {

@@ -53,9 +53,9 @@ impl Linux {
         true
     }
 
-    /// Returns the segments that a plain acknowledgement covers. A plain acknowledgement is
-    /// cumulative, and nothing suggests a loss, a reordering or congestion. Nearly all
-    /// acknowledgements of a transfer are plain.
+    /// Returns the segments that an acknowledgement covers, or `None` if it is not plain. A plain
+    /// acknowledgement is cumulative, and nothing suggests a loss, reordering or congestion. Nearly
+    /// all acknowledgements of a transfer are plain.
     ///
     /// [`Self::process_plain_ack`] and `remove_originals` repeat a part of
     /// [`Self::process_current_ack`] and `clean_rtx_queue`. A new feature of acknowledgements must
@@ -177,14 +177,14 @@ impl Linux {
         }
     }
 
-    /// `tcp_ack_is_dubious`: returns whether the acknowledgement needs the congestion state
-    /// machine.
+    /// Returns whether the acknowledgement needs the congestion state machine
+    /// (`tcp_ack_is_dubious`).
     #[inline]
     fn is_dubious(&self, ack: &AckState) -> bool {
         !ack.has(flag::NOT_DUP) || ack.has(flag::CA_ALERT) || self.recovery.ca() != CaState::Open
     }
 
-    /// Processes an acknowledgement while nothing is outstanding. This acknowledgement can only
+    /// Processes an acknowledgement while nothing is outstanding. Such an acknowledgement can only
     /// open the window, or show that retransmissions were unnecessary.
     fn process_ack_without_queue(&mut self, tcb: &mut Tcb, ack: &mut AckState) {
         if ack.has(flag::DSACKING_ACK) {
@@ -196,7 +196,8 @@ impl Linux {
         }
     }
 
-    /// Sets the window after an acknowledgement (`tcp_cong_control`).
+    /// Completes the sample of an acknowledgement, and sets the congestion window
+    /// (`tcp_cong_control`).
     #[expect(clippy::inline_always, reason = "keeps the state of an acknowledgement in registers")]
     #[inline(always)]
     fn control_congestion(
@@ -228,8 +229,8 @@ impl Linux {
         }
     }
 
-    /// Returns whether the window may grow. The data must be delivered in order, unless the path is
-    /// known to reorder (`tcp_may_raise_cwnd`).
+    /// Returns whether the congestion window may grow. The data must be delivered in order, unless
+    /// the degree of reordering has grown (`tcp_may_raise_cwnd`).
     #[inline]
     fn may_raise_cwnd(&self, ack: &AckState) -> bool {
         let needed =
@@ -260,8 +261,8 @@ impl Linux {
     }
 
     /// Updates the send window from a segment, unless the segment is older than the segment that
-    /// last updated the window (RFC 9293 §3.10.7.4; `tcp_ack_update_window`). Returns whether it
-    /// was updated.
+    /// last updated the window (RFC 9293 §3.10.7.4; `tcp_ack_update_window`). Returns whether the
+    /// segment was recent enough.
     #[inline]
     fn update_send_window(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         let window = u64::from(header.window);
@@ -291,8 +292,8 @@ impl Linux {
 }
 
 /// Returns whether nothing is outstanding and the segment acknowledges nothing new, as with every
-/// segment at a receiver of bulk data. For such a segment, [`Linux::process_current_ack`] only
-/// updates the window.
+/// segment at a receiver of bulk data. For such a segment, [`Linux::process_current_ack`] would
+/// only update the window and the probes of a closed window.
 #[inline]
 fn is_without_news(tcb: &Tcb, header: &TcpHeader) -> bool {
     header.ack == tcb.snd.una && tcb.board.is_empty() && header.sack.is_empty()

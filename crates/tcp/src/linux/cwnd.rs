@@ -1,4 +1,5 @@
-//! The congestion window outside the controller: validation, and the restart after idle periods.
+//! The congestion window outside the controller: validation, reductions, and the restart after idle
+//! periods.
 //!
 //! Sources: RFC 2861; Linux 6.1 `tcp_cwnd_validate`, `tcp_cwnd_application_limited`,
 //! `tcp_cwnd_restart`, `tcp_is_cwnd_limited`, `tcp_end_cwnd_reduction`.
@@ -16,11 +17,11 @@ use crate::tcb::Tcb;
 pub(super) struct CwndUsage {
     /// Whether the window, not the application, limited the sender in the last round trip.
     is_limited: bool,
-    /// The maximum number of segments in flight in the last round trip.
+    /// The maximum number of outstanding segments in the last round trip.
     max_packets_out: u32,
     /// The sequence number whose acknowledgement ends the round trip.
     round_end: u64,
-    /// The maximum number of segments in flight since the window last limited the sender or was
+    /// The maximum number of outstanding segments since the window last limited the sender or was
     /// last reduced for lack of use (`snd_cwnd_used`).
     used: u32,
     /// The time when the window was last fully used or changed (`snd_cwnd_stamp`).
@@ -88,7 +89,9 @@ impl Tcb {
 }
 
 impl Linux {
-    /// During a reduction, sets the window by PRR, if the host has PRR (`tcp_cwnd_reduction`).
+    /// During a reduction, sets the window by PRR, if the host has PRR. `delivered` and `lost`
+    /// count the segments of an acknowledgement, and `advanced` states whether it advanced
+    /// `snd_una` (`tcp_cwnd_reduction`).
     pub(super) fn reduce_cwnd(&mut self, tcb: &mut Tcb, delivered: u64, lost: u64, advanced: bool) {
         if !tcb.profile.prr || delivered == 0 || self.prr.prior_cwnd() == 0 {
             return;
@@ -103,7 +106,8 @@ impl Linux {
         tcb.window.cwnd = tcb.units(self.prr.cwnd(reduction, segment));
     }
 
-    /// Begins a reduction (`tcp_init_cwnd_reduction`).
+    /// Begins a reduction: sets the slow-start threshold and, without PRR, the window
+    /// (`tcp_init_cwnd_reduction`).
     pub(super) fn init_reduction(&mut self, tcb: &mut Tcb, signal: Signal) {
         self.recovery.set_high_seq(tcb.snd.nxt);
         self.tlp.end();
@@ -115,7 +119,8 @@ impl Linux {
         }
     }
 
-    /// Completes a reduction, unless the controller sets the window (`tcp_end_cwnd_reduction`).
+    /// Completes a reduction: sets the window to the slow-start threshold, unless the controller
+    /// sets the window or the reduction was undone (`tcp_end_cwnd_reduction`).
     pub(super) fn end_reduction(&mut self, tcb: &mut Tcb) {
         if tcb.cc.controls_cwnd() {
             return;
@@ -128,7 +133,8 @@ impl Linux {
         tcb.notify(CcEvent::RecoveryLeft);
     }
 
-    /// Returns the threshold that an undone reduction would restore (`tcp_current_ssthresh`).
+    /// Returns the slow-start threshold to keep: the present threshold during a reduction,
+    /// otherwise at least three quarters of the window (`tcp_current_ssthresh`).
     pub(super) fn current_ssthresh(&self, tcb: &Tcb) -> u64 {
         let window = &tcb.window;
         if self.recovery.ca().is_reducing() {
@@ -138,7 +144,9 @@ impl Linux {
         }
     }
 
-    /// Validates the window after sending (`tcp_cwnd_validate`).
+    /// Records the use of the window after sending. `limited` states whether the window limited the
+    /// sending. If the window was not fully used for the length of a timeout, it may shrink
+    /// (`tcp_cwnd_validate`).
     #[inline]
     pub(super) fn validate_cwnd(&mut self, tcb: &mut Tcb, limited: bool) {
         if self.usage.record(tcb, limited) {
@@ -150,8 +158,8 @@ impl Linux {
         }
     }
 
-    /// Halves the unused part of the window, because the window was not fully used for the length
-    /// of a timeout.
+    /// Halves the unused part of the window, if the state is open and the application limits the
+    /// sender (`tcp_cwnd_application_limited`).
     fn shrink_unused_cwnd(&mut self, tcb: &mut Tcb) {
         // If the application waits for space in the send buffer, it does not limit the sender.
         if self.recovery.ca() == CaState::Open && !tcb.writer.has_more() {

@@ -43,7 +43,7 @@ impl Linux {
         }
     }
 
-    /// Drops data; an acknowledgement is due at once.
+    /// Drops data, and makes the next acknowledgements immediate.
     fn refuse(&mut self, tcb: &Tcb) {
         self.enter_quick_ack(tcb, tcb.profile.quick_acks);
         self.delack.on_refused();
@@ -110,8 +110,8 @@ impl Linux {
         }
     }
 
-    /// Processes the peer's FIN, which is in order, after the application has read all data before
-    /// it (`tcp_fin`).
+    /// Processes the peer's FIN, which is in order: passes all data before it to the application,
+    /// reports the end of the data, and changes the state (`tcp_fin`).
     fn process_fin(&mut self, tcb: &mut Tcb) {
         self.delack.schedule();
         self.deliver(tcb);
@@ -133,7 +133,8 @@ impl Linux {
         }
     }
 
-    /// Processes data or a FIN after the peer's FIN, which can only be a retransmission.
+    /// Acknowledges data or a FIN that arrives after the peer's FIN. It can only be a
+    /// retransmission, so it is reported as a duplicate.
     fn process_data_after_fin(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         if header.seq < tcb.rcv.nxt {
             let end = header.end().min(tcb.rcv.nxt);

@@ -1,4 +1,4 @@
-//! Delayed acknowledgements, which are sent at once, after a delay, or with the next data.
+//! The sending of acknowledgements: at once, after a delay, or with the next data.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `tcp_measure_rcv_mss`,
 //! `__tcp_ack_snd_check`), `tcp_output.c` (`tcp_send_delayed_ack`), `tcp_timer.c`
@@ -16,16 +16,18 @@ use super::Linux;
 use crate::profile::DelayedAckRule;
 use crate::tcb::Tcb;
 
-/// The longest delay of an acknowledgement at low rates.
+/// The limit of the adaptive delay while a stream without ends of writes arrives in one direction
+/// (`HZ / 2` in `tcp_send_delayed_ack`).
 const MAX_DELAY: Duration = Duration::from_millis(500);
 
 impl Linux {
-    /// Makes the next `count` acknowledgements immediate (`tcp_enter_quickack_mode`).
+    /// Makes up to `count` of the next acknowledgements immediate (`tcp_enter_quickack_mode`).
     pub(super) fn enter_quick_ack(&mut self, tcb: &Tcb, count: u64) {
         self.delack.enter_quick_ack(tcb.rcv.wnd, count);
     }
 
-    /// Handles data that has arrived in order (`tcp_event_data_recv`).
+    /// Handles data that has arrived in order: makes an acknowledgement pending, and updates the
+    /// receiver's estimates (`tcp_event_data_recv`).
     #[inline]
     pub(super) fn on_data_received(&mut self, tcb: &Tcb, header: &TcpHeader) {
         self.delack.schedule();
@@ -60,7 +62,8 @@ impl Linux {
     }
 
     /// Applies the fixed rule of Windows. The acknowledgement of the first segment is delayed until
-    /// the second segment arrives. Out-of-order segments are acknowledged at once.
+    /// the second segment arrives or the timer expires. Out-of-order segments are acknowledged at
+    /// once.
     fn check_fixed_ack(&mut self, tcb: &mut Tcb) {
         let waits = tcb.timers.delayed_ack != Instant::NEVER;
         if waits || self.delack.is_forced() || !self.ooo.is_empty() {
@@ -88,15 +91,15 @@ impl Linux {
         tcb.timers.set_compressed_ack(tcb.clock.now + delay + tcb.profile.ack_compression_slack);
     }
 
-    /// Sends a compressed acknowledgement early, if there is one.
+    /// Sends the compressed acknowledgement, if there is one.
     pub(super) fn flush_compressed_ack(&mut self, tcb: &mut Tcb) {
         if self.delack.has_compressed() {
             self.send_ack(tcb);
         }
     }
 
-    /// Sets the timer of a delayed acknowledgement, or sends it if the timer would expire soon
-    /// (`tcp_send_delayed_ack`).
+    /// Sets the timer of a delayed acknowledgement. If a timer is already set and expires within a
+    /// quarter of the delay, sends the acknowledgement (`tcp_send_delayed_ack`).
     fn delay_ack(&mut self, tcb: &mut Tcb) {
         let span = self.delack.delay(tcb);
         let ticks = tcb.clock.ticks(span);
@@ -112,9 +115,10 @@ impl Linux {
     }
 
     /// Sends an acknowledgement after the application has read all data, if one is due
-    /// (`tcp_cleanup_rbuf`). An acknowledgement is due in three cases. More than one full-sized
-    /// segment is unacknowledged. The data ended with the end of a write, and no reply is likely or
-    /// several writes have ended. The window can grow to at least twice its open part.
+    /// (`tcp_cleanup_rbuf`). With the adaptive rule, there are three cases. First, more than one
+    /// full-sized segment is unacknowledged. Second, no data is out of order, and several writes
+    /// have ended, or one write has ended and the traffic is not interactive. Third, the window can
+    /// grow to at least twice its open part. With the fixed rule, none is due.
     #[inline]
     pub(super) fn on_application_read(&mut self, tcb: &mut Tcb) {
         if self.delack.rule() == DelayedAckRule::Fixed {
@@ -140,7 +144,8 @@ impl Linux {
 
     /// Returns whether the application's next read, at the time of its wakeup, has no effect
     /// outside the host. This is the case if no acknowledgement is due, the buffer is not enlarged,
-    /// and the window cannot grow to twice its open part.
+    /// and the window cannot grow to twice its open part. With the fixed rule, or without unread
+    /// data, it is always the case.
     #[inline]
     pub(crate) fn reads_silently(&self, tcb: &Tcb) -> bool {
         if self.delack.rule() == DelayedAckRule::Fixed || tcb.wakeup.unread.is_empty() {

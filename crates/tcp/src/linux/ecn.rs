@@ -1,12 +1,12 @@
-//! Reports of ECN marks: what a receiver sends, and what a sender reads.
+//! The reports of ECN marks that a receiver sends and a sender processes.
 //!
 //! Sources: RFC 3168 §6.1.3, RFC 8257 §3.2, RFC 9768 §3.2.2; Linux 6.1 `tcp_ecn_check_ce`,
 //! `tcp_ecn_accept_cwr`, `tcp_dctcp.h`; Linux 6.18 `tcp_ecn_received_counters`,
-//! `tcp_accecn_process`. The check of the first counter is that of the patch "tcp: accecn: verify
-//! ACE counter in 1st ACK after AccECN negotiation" (October 2024), which RFC 9768 §3.2.2.4 permits.
+//! `tcp_accecn_process`. The check of the first counter follows the patch "tcp: accecn: verify ACE
+//! counter in 1st ACK after AccECN negotiation" (October 2024), which RFC 9768 §3.2.2.4 permits.
 //!
 //! `common/ecn/accurate.rs` has the counters of accurate ECN (AccECN). `recovery.rs` reduces the
-//! window when a sender reads a mark.
+//! window after a report.
 
 use aqmlab_core::{Ecn, Instant, TcpFlags, TcpHeader};
 
@@ -17,7 +17,10 @@ use crate::segment::Transmission;
 use crate::tcb::Tcb;
 
 impl Linux {
-    /// Reads the ECN bits of a segment. With accurate ECN, also counts its mark, if any.
+    /// Processes the ECN bits of a segment and its ECN field `field`. With classic ECN, CWR ends
+    /// the echo. With accurate ECN, counts the mark of the segment, and reads the report of the
+    /// third segment of the handshake, or of a segment that acknowledges nothing new while nothing
+    /// is outstanding.
     #[cold]
     #[inline(never)]
     pub(super) fn process_ecn_bits(&mut self, tcb: &mut Tcb, header: &TcpHeader, field: Ecn) {
@@ -42,7 +45,8 @@ impl Linux {
         }
     }
 
-    /// With ECN, handles the mark of data that has arrived and was queued (`tcp_ecn_check_ce`).
+    /// If the connection uses ECN, processes the ECN field of data that was queued
+    /// (`tcp_ecn_check_ce`).
     #[inline]
     pub(super) fn check_ce(&mut self, tcb: &mut Tcb, field: Ecn) {
         if tcb.options.ecn {
@@ -86,7 +90,7 @@ impl Linux {
         tcb.ecn.echo = is_marked;
     }
 
-    /// Acknowledges data below `nxt`, without effect on later acknowledgements.
+    /// Sends an acknowledgement of the data below `nxt`. The pending acknowledgement stays pending.
     fn acknowledge_until(&mut self, tcb: &mut Tcb, nxt: u64) {
         let window = self.select_window(tcb);
         let seq = tcb.snd.max.max(tcb.snd.nxt);
@@ -95,8 +99,8 @@ impl Linux {
         tcb.rcv.nxt = all;
     }
 
-    /// Counts the marks that an acknowledgement of `delivered` segments reports in its counter
-    /// (`tcp_accecn_process`).
+    /// Counts the marks that an acknowledgement of `delivered` segments reports in its counter. If
+    /// the first counter is zero, makes later packets not ECN-capable (`tcp_accecn_process`).
     pub(super) fn count_reported_marks(
         &mut self,
         tcb: &mut Tcb,
@@ -124,8 +128,9 @@ impl Linux {
         }
     }
 
-    /// Without accurate ECN, records whether an acknowledgement carries ECE. If the controller
-    /// needs ECN, passes it the totals so far.
+    /// With classic ECN, records whether an acknowledgement carries ECE. If it does, counts the
+    /// selectively delivered segments as marked. Passes the totals so far to a controller that
+    /// needs ECN. With accurate ECN, does nothing.
     pub(super) fn note_echo(&self, tcb: &mut Tcb, header: &TcpHeader, ack: &mut AckState) {
         if tcb.ecn.is_accurate() {
             return;
@@ -140,7 +145,8 @@ impl Linux {
         }
     }
 
-    /// Counts the marks of the segments that an acknowledgement covers.
+    /// Counts the marks of the `delivered` segments that an acknowledgement covers. With accurate
+    /// ECN, also passes the totals to the controller.
     pub(super) fn count_marks(
         &mut self,
         tcb: &mut Tcb,

@@ -2,6 +2,9 @@
 //!
 //! Source: google/bbr v3 `net/ipv4/tcp_rate.c` (`tcp_rate_gen`), `tcp_input.c`
 //! (`tcp_notify_skb_loss_event`).
+//!
+//! Difference, pinned by a test: each segment of a burst has its own count of segments in flight.
+//! The kernel counts the whole burst for all of its segments (`tcp_set_tx_in_flight`).
 
 use aqmlab_core::Instant;
 
@@ -11,7 +14,8 @@ use crate::cc::{Feedback, LostSegment};
 use crate::common::scoreboard::APP_LIMITED;
 use crate::tcb::Tcb;
 
-/// The state before an acknowledgement.
+/// The number of segments in flight, and the number delivered with a CE mark, before an
+/// acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prior {
     pub(super) in_flight: u32,
@@ -19,7 +23,8 @@ pub(super) struct Prior {
 }
 
 impl Tcb {
-    /// Records that the segment that ends at `end` is about to be sent.
+    /// Records the counters of the connection at the transmission of the segment that ends at
+    /// `end`.
     #[cold]
     #[inline(never)]
     pub(super) fn record_transmission(&mut self, end: u64) {
@@ -27,7 +32,7 @@ impl Tcb {
         self.tx_records.record(end, in_flight, self.rate.lost, self.ecn.delivered_ce);
     }
 
-    /// Tells the controller that a segment was marked as lost.
+    /// Notifies the controller that the segment `id` was marked as lost.
     #[cold]
     #[inline(never)]
     pub(super) fn tell_of_loss(&mut self, id: u32) {
@@ -46,7 +51,8 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Tells the controller of an acknowledgement.
+    /// Passes the facts about an acknowledgement to the controller, and removes the records of the
+    /// acknowledged segments.
     pub(super) fn give_feedback(
         &self,
         tcb: &mut Tcb,

@@ -1,4 +1,4 @@
-//! The handshake: the parts that differ on Linux.
+//! The steps of the handshake that are specific to Linux.
 //!
 //! Source: Linux 6.1 `tcp_rcv_synsent_state_process`, `tcp_rcv_state_process`, `tcp_check_req`,
 //! `tcp_init_transfer`, `tcp_init_metrics`.
@@ -11,8 +11,11 @@ use crate::common::handshake::{Handshake, RepeatedSyn};
 use crate::segment::SynKind;
 use crate::tcb::Tcb;
 
-/// The smallest segment size that half of a window may impose.
-const MIN_HALF_WINDOW: u64 = 48;
+/// The lower limit of the segment size for a small window, with the TCP header and its timestamps
+/// (`tcp_bound_to_half_wnd`).
+const MIN_HALF_WINDOW: u64 = 68;
+/// The length of a TCP header without options.
+const TCP_HEADER: u64 = 20;
 
 impl Linux {
     pub(crate) fn on_first_syn(&mut self, _tcb: &mut Tcb, _kind: SynKind) {}
@@ -22,7 +25,7 @@ impl Linux {
         now
     }
 
-    /// Handles a repeated SYN, which is answered within the rate limit of challenge
+    /// Returns the response to a repeated SYN: an answer, within the rate limit of challenge
     /// acknowledgements.
     pub(crate) fn on_repeated_syn(&mut self, tcb: &mut Tcb, _header: &TcpHeader) -> RepeatedSyn {
         if tcb.may_challenge() { RepeatedSyn::Answer } else { RepeatedSyn::Ignore }
@@ -38,7 +41,8 @@ impl Linux {
         tcb.snd.wl1 = header.seq;
     }
 
-    /// Sets the sizes of segments, windows and buffers for the transfer (`tcp_init_transfer`).
+    /// Prepares the transfer: takes the first round-trip sample, sets the sizes of segments,
+    /// windows and buffers, and starts the congestion control (`tcp_init_transfer`).
     pub(crate) fn init_transfer(
         &mut self,
         tcb: &mut Tcb,
@@ -59,8 +63,8 @@ impl Linux {
         self.usage.on_change(tcb.clock.now);
     }
 
-    /// Takes the first round-trip sample. By Karn's algorithm, a retransmitted SYN gives no sample,
-    /// unless a timestamp is echoed.
+    /// Takes the first round-trip sample, and sets the retransmission timeout. By Karn's algorithm,
+    /// a retransmitted SYN gives no sample, unless the peer echoes a timestamp.
     fn measure_handshake(&mut self, tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake) {
         let direct = handshake.sample(tcb.now());
         let mut ack = AckState::new(tcb.snd.una, flag::SYN_ACKED);
@@ -69,7 +73,7 @@ impl Linux {
         self.rtt.end_handshake(&mut tcb.rtt, tcb.profile.rto_fallback, &tcb.clock);
     }
 
-    /// Counts the SYN as delivered if it was sent only once.
+    /// Records the delivery of the SYN for RACK, if the SYN was sent only once.
     pub(crate) fn on_active_open(&mut self, tcb: &mut Tcb, handshake: &Handshake) {
         if let Some(sent) = handshake.first_syn().filter(|_| handshake.retransmits() == 0) {
             self.rack.on_syn_delivered(tcb, sent);
@@ -81,11 +85,13 @@ impl Linux {
 
 impl Tcb {
     /// Sets the size of a full-sized segment: at most half of the largest window that the peer has
-    /// offered. A window of at most 536 bytes is not halved (`tcp_bound_to_half_wnd`).
+    /// offered, but at least [`MIN_HALF_WINDOW`] with the TCP header. A window of at most 536 bytes
+    /// is not halved (`tcp_bound_to_half_wnd`).
     pub(super) fn size_segments_within_half_window(&mut self) {
         let window = self.snd.max_window;
         let half = if window > 536 { window / 2 } else { window };
-        let limit = half.max(MIN_HALF_WINDOW).min(u64::from(u32::MAX)) as u32;
+        let least = MIN_HALF_WINDOW - TCP_HEADER - u64::from(self.options.fixed_len());
+        let limit = half.max(least).min(u64::from(u32::MAX)) as u32;
         self.size_segments((half > 0).then_some(limit));
     }
 }

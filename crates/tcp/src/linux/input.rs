@@ -20,9 +20,9 @@ impl Linux {
         }
     }
 
-    /// Processes a segment that arrives in another state, such as the segment that completes the
-    /// handshake (`tcp_rcv_state_process`). In these states, the receiver measures no round-trip
-    /// time by the echo of a timestamp.
+    /// Processes a segment that arrives in a state other than ESTABLISHED, such as the segment that
+    /// completes the handshake (`tcp_rcv_state_process`). In these states, the receiver measures no
+    /// round-trip time by the echo of a timestamp.
     #[inline(never)]
     pub(crate) fn process_segment(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         if self.accept(tcb, header, ecn) {
@@ -30,8 +30,8 @@ impl Linux {
         }
     }
 
-    /// Validates a segment of an open connection and processes its acknowledgement. Returns whether
-    /// its data must also be processed.
+    /// Validates a segment of an open connection, stores its timestamp, and processes its
+    /// acknowledgement. Returns whether its data must also be processed.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn accept(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) -> bool {
@@ -48,7 +48,8 @@ impl Linux {
         self.process_ack(tcb, header, ecn)
     }
 
-    /// Processes the data of a segment, and sends the responses to the whole segment.
+    /// Processes the data of a segment. Then sends the data that the segment permits and the
+    /// acknowledgement that it requires. If there is unread data, starts to wake the application.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn process_payload(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
@@ -75,8 +76,10 @@ impl Linux {
         }
     }
 
-    /// Rejects old timestamps, numbers outside the window, resets and unexpected SYNs. Returns
-    /// whether to process the segment (`tcp_validate_incoming`).
+    /// Returns whether to process a segment. Rejects segments that have an old timestamp, a
+    /// sequence number outside the window, RST or SYN, and segments without ACK. A valid reset ends
+    /// the connection. The other rejected segments are answered, except resets outside the window
+    /// and segments without ACK (`tcp_validate_incoming`).
     fn validate(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         let flags = header.flags;
         let is_reset = flags.has(TcpFlags::RST);
@@ -109,8 +112,9 @@ impl Linux {
         flags.has(TcpFlags::ACK)
     }
 
-    /// Responds to an unacceptable segment with an acknowledgement, which reports any duplicate
-    /// data. For segments without data, a rate limit applies (`tcp_send_dupack`).
+    /// Responds to an unacceptable segment with an acknowledgement. Duplicate data is reported, and
+    /// makes the next acknowledgements immediate. For segments without data, a rate limit applies
+    /// (`tcp_send_dupack`).
     fn send_dupack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         let is_empty = header.end() == header.seq;
         if is_empty && !tcb.may_challenge() {

@@ -15,7 +15,8 @@ use crate::state::CaState;
 use crate::tcb::Tcb;
 
 impl Tcb {
-    /// Marks a segment as lost, and counts the loss if it was unknown.
+    /// Marks a segment as lost. If the loss was unknown, counts it and notifies a controller that
+    /// asks for losses.
     pub(super) fn mark_lost(&mut self, id: u32) {
         if self.board.mark_lost(id) {
             self.rate.lost += 1;
@@ -27,7 +28,8 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Marks the segments that are lost according to an acknowledgement.
+    /// Marks the segments that are lost according to an acknowledgement: by RACK or, without SACK,
+    /// by duplicate acknowledgements (`tcp_identify_packet_loss`).
     pub(super) fn identify_losses(&mut self, tcb: &mut Tcb, ack: &mut AckState) {
         if tcb.board.is_empty() {
             return;
@@ -45,8 +47,8 @@ impl Linux {
         }
     }
 
-    /// NewReno (RFC 6582): marks the head as lost at the third duplicate, and at each partial
-    /// acknowledgement.
+    /// Marks the head as lost, as NewReno does (RFC 6582): when the duplicate acknowledgements
+    /// reach the degree of reordering, and in recovery at each partial acknowledgement.
     fn mark_head_without_sack(&self, tcb: &mut Tcb, advanced: bool) {
         let ca = self.recovery.ca();
         let third = ca < CaState::Recovery && tcb.board.sacked_out() >= self.reordering.degree();
@@ -69,7 +71,8 @@ impl Linux {
         tcb.board.highest_sack(tcb.snd.una) > tcb.snd.una + reach
     }
 
-    /// RFC 6675: marks a segment as lost when enough segments above it are selectively acknowledged
+    /// Marks a segment as lost if enough segments above it are selectively acknowledged (RFC 6675).
+    /// If too few segments are selectively acknowledged and `fast` is set, marks the head
     /// (`tcp_update_scoreboard`).
     pub(super) fn update_scoreboard(&self, tcb: &mut Tcb, fast: bool) {
         if !tcb.options.sack {
@@ -82,7 +85,10 @@ impl Linux {
         }
     }
 
-    /// Handles a timeout: marks every segment as lost, except segments sent very recently.
+    /// Marks the segments as lost after a timeout. With RACK, segments after the head that were
+    /// sent within the last round-trip time are not marked. A head tagged S shows that the receiver
+    /// has reneged; all tags S are then removed, and all segments are marked
+    /// (`tcp_timeout_mark_lost`).
     fn mark_lost_by_timeout(&mut self, tcb: &mut Tcb) {
         let Some(head) = tcb.board.front_id() else { return };
         let reneging = tcb.board.get(head).is(SACKED);
@@ -103,7 +109,8 @@ impl Linux {
         tcb.board.clear_hints();
     }
 
-    /// Enters the state after a timeout (`tcp_enter_loss`).
+    /// Enters the loss state after a timeout: marks segments as lost, and sets the window to one
+    /// segment more than is in flight (`tcp_enter_loss`).
     pub(super) fn enter_loss(&mut self, tcb: &mut Tcb) {
         let is_fresh = self.recovery.ca() < CaState::Recovery;
         self.mark_lost_by_timeout(tcb);
@@ -184,7 +191,7 @@ enum Extent {
 }
 
 /// Marks segments as lost, starting at the head, until more than `limit` selectively acknowledged
-/// segments have been passed.
+/// segments have been passed. With [`Extent::Head`], marks at most the head (`tcp_mark_head_lost`).
 fn mark_head_lost(tcb: &mut Tcb, limit: u32, extent: Extent) {
     let Some(front) = tcb.board.front_id() else { return };
     let hint = tcb.board.lost_hint();

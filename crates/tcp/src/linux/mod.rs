@@ -60,10 +60,11 @@ use tsq::Tsq;
 use undo::Undo;
 use zero_window::ZeroWindow;
 
-/// The time added to the timers of loss probes and of reordering (`TCP_TIMEOUT_MIN_US`).
+/// The margin of the reordering timer, and of the loss-probe timer if several segments are
+/// outstanding (`TCP_TIMEOUT_MIN_US`).
 const TIMEOUT_MIN: Duration = Duration::from_millis(2);
 
-/// The state of Linux's stack.
+/// The part of a connection's state that belongs to Linux's stack.
 #[derive(Debug)]
 pub(crate) struct Linux {
     recovery: Recovery,
@@ -110,7 +111,7 @@ impl Linux {
         if profile.timer_wheel { Expiry::Wheel } else { Expiry::Tick }
     }
 
-    /// Returns the ECN that the host requests and accepts.
+    /// Returns the forms of ECN that the host requests and accepts.
     pub(crate) fn ecn_offer(&self, config: &Config) -> Offer {
         Offer::new(config.ecn, config.profile.tcp_ecn, config.cc.ecn_need())
     }
@@ -118,7 +119,9 @@ impl Linux {
     /// Ignores a segment for a closed connection.
     pub(crate) fn process_closed(&mut self, _tcb: &mut Tcb, _header: &TcpHeader) {}
 
-    /// Sends the data that the application has written since the connection last ran.
+    /// Sends pending data. First fills the buffer for an application that writes without limit, and
+    /// retransmits lost segments if the host's queue has released the connection. Finally wakes an
+    /// application that waits for space, if enough space is free.
     pub(crate) fn serve_application(&mut self, tcb: &mut Tcb) {
         self.fill(tcb);
         if self.tsq.take_release() && tcb.board.has_lost_to_send() {
@@ -132,7 +135,7 @@ impl Linux {
     /// sent.
     pub(crate) fn on_close(&mut self, _tcb: &mut Tcb) {}
 
-    /// Handles the expiry of the transmission timer.
+    /// Handles the expiry of the transmission timer, which was set for `purpose`.
     pub(crate) fn on_xmit_timer(&mut self, tcb: &mut Tcb, purpose: XmitTimer) {
         match purpose {
             XmitTimer::Off => {}
@@ -143,7 +146,7 @@ impl Linux {
         }
     }
 
-    /// Sends the segments whose departure is due.
+    /// Sends the segments whose departure is due, lost segments first.
     pub(crate) fn on_pacing_timer(&mut self, tcb: &mut Tcb) {
         if tcb.board.has_lost_to_send() && tcb.has_cwnd_space() {
             self.retransmit_lost(tcb);
@@ -159,7 +162,9 @@ impl Linux {
         }
     }
 
-    /// Runs the application, which is awake: it reads, and writes if there is space.
+    /// Runs the woken application. The application reads all data, which may enlarge the receive
+    /// buffer and cause an acknowledgement. If the send buffer has space again, the application
+    /// also writes.
     pub(crate) fn on_awake(&mut self, tcb: &mut Tcb) {
         tcb.timers.wakeup = Instant::NEVER;
         let end = tcb.wakeup.unread.first_end();
@@ -173,7 +178,8 @@ impl Linux {
         }
     }
 
-    /// Lets the application read without further effects, and returns the number of bytes.
+    /// Lets the application read all data, without an event and without an acknowledgement. Returns
+    /// the number of bytes.
     #[inline]
     pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
         if let Some(end) = tcb.wakeup.unread.first_end() {
@@ -182,7 +188,8 @@ impl Linux {
         tcb.take_unread()
     }
 
-    /// Notifies the application once that the connection is open. Passes it all unread data.
+    /// Passes all unread data to the application. The first call also notifies the application that
+    /// the connection is open, and adds its early data to the send buffer.
     fn deliver(&mut self, tcb: &mut Tcb) {
         if tcb.announce_open() {
             self.write_early(tcb);
@@ -190,7 +197,8 @@ impl Linux {
         tcb.deliver_unread();
     }
 
-    /// Returns the number of payload bytes estimated to be in the network.
+    /// Returns the number of payload bytes estimated to be in the network. Every segment counts as
+    /// full-sized.
     pub(crate) fn flight_bytes(&self, tcb: &Tcb) -> u64 {
         u64::from(tcb.board.in_flight()) * u64::from(tcb.window.mss)
     }

@@ -20,7 +20,7 @@ pub(super) enum Inserted {
 /// The out-of-order queue (`out_of_order_queue`).
 #[derive(Debug, Default)]
 pub(super) struct OooQueue {
-    /// The buffers in order of sequence.
+    /// The buffers, in sequence order.
     buffers: Vec<Buffer>,
     bytes: u64,
 }
@@ -36,9 +36,9 @@ impl OooQueue {
         self.bytes + self.buffers.len() as u64 * overhead
     }
 
-    /// Removes the buffers that are now in order. Data up to `end` has arrived, and `before` was
-    /// the next byte expected. Passes each buffer, with its new bytes, to `deliver`. Returns the
-    /// next byte expected.
+    /// Removes the buffers that are now in order, from the queue and from `sack`. Data up to `end`
+    /// has arrived, and `before` was the next byte expected. Passes each buffer that has new bytes
+    /// to `deliver`, with their number. Returns the next byte expected.
     pub(super) fn advance(
         &mut self,
         (before, end): (u64, u64),
@@ -68,7 +68,7 @@ impl OooQueue {
         nxt
     }
 
-    /// Discards the queue after the end of the stream.
+    /// Discards the queue and its SACK blocks after the end of the stream.
     pub(super) fn purge(&mut self, sack: &mut SackReport) {
         self.buffers.clear();
         self.bytes = 0;
@@ -102,7 +102,8 @@ impl OooQueue {
         Inserted::Own
     }
 
-    /// Removes the buffers that the buffer at `place` covers.
+    /// Removes the buffers that the buffer at `place` covers, and reports overlapping data as a
+    /// duplicate.
     fn remove_covered(&mut self, place: usize, sack: &mut SackReport) {
         let end = self.buffers[place].end;
         let mut next = place + 1;

@@ -24,9 +24,9 @@ pub(super) enum Push {
     Pending,
     /// All data that may be sent, without Nagle's rule.
     All,
-    /// One burst, if it may be sent.
+    /// At most one burst, without Nagle's rule.
     One,
-    /// One segment, regardless of the congestion window.
+    /// A tail loss probe: at most one burst, or one segment if the congestion window is full.
     Probe,
 }
 
@@ -35,7 +35,7 @@ impl Push {
         matches!(self, Self::Pending | Self::All)
     }
 
-    /// Returns whether small segments wait by Nagle's rule.
+    /// Returns whether Nagle's rule applies to small segments.
     pub(super) fn obeys_nagle(self, tcb: &Tcb) -> bool {
         self == Self::Pending && !tcb.nodelay
     }
@@ -48,8 +48,8 @@ impl Tcb {
         self.fits_window(self.snd.unsent())
     }
 
-    /// Returns whether a segment of `unsent` bytes, or the first of several segments, fits into the
-    /// peer's window as a whole.
+    /// Returns whether the first segment of `unsent` bytes fits as a whole into the peer's window.
+    /// A FIN that the segment would carry counts, too.
     #[inline]
     pub(super) fn fits_window(&self, unsent: u64) -> bool {
         let mss = u64::from(self.current_mss());
@@ -57,13 +57,14 @@ impl Tcb {
         self.snd.nxt + unsent.min(mss) + fin <= self.snd.window_end()
     }
 
-    /// Returns whether the next segment of new data starts the retransmission timeout.
+    /// Returns whether the next segment of new data starts the retransmission timer.
     #[inline]
     fn starts_rto(&self) -> bool {
         self.board.is_empty() || self.timers.xmit == XmitTimer::LossProbe
     }
 
-    /// Minshall's rule: a small segment waits while another small segment is unacknowledged.
+    /// Returns whether a small segment is unacknowledged, so that the next small segment waits
+    /// (Minshall's rule, `tcp_minshall_check`).
     pub(super) fn nagle_holds(&self) -> bool {
         !self.board.is_empty()
             && self.snd.small_end > self.snd.una
@@ -72,7 +73,8 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Sends pending data, or starts to probe a closed window (`__tcp_push_pending_frames`).
+    /// Sends pending data. If nothing is outstanding and data is still unsent, sets the persist
+    /// timer (`__tcp_push_pending_frames`).
     #[inline]
     pub(super) fn push_pending(&mut self, tcb: &mut Tcb) {
         if tcb.snd.has_unsent() && tcb.state.is_synchronized() && !tcb.wakeup.opened {
@@ -83,8 +85,8 @@ impl Linux {
         }
     }
 
-    /// Sends data. Returns whether there is unsent data although nothing is outstanding
-    /// (`tcp_write_xmit`).
+    /// Sends the new data that `push` and the limits of the connection permit. Returns whether
+    /// there is unsent data although nothing is outstanding (`tcp_write_xmit`).
     pub(super) fn write_xmit(&mut self, tcb: &mut Tcb, push: Push) -> bool {
         let mss = tcb.current_mss();
         let max_segments = tcb.tso_segments(mss);
@@ -124,7 +126,6 @@ impl Linux {
     fn send_burst(&mut self, tcb: &mut Tcb, burst: Burst, mss: u32) -> u64 {
         let mut left = burst.bytes;
         let mut sent = 0;
-        tcb.pace(burst.bytes);
         let tags = if self.sndbuf.pushes_at(tcb.snd.nxt + left) { PUSH } else { 0 };
         loop {
             let payload = left.min(u64::from(mss)) as u32;
@@ -140,6 +141,7 @@ impl Linux {
                 break;
             }
         }
+        tcb.pace(burst.bytes);
         self.sndbuf.on_sent(tcb.snd.nxt);
         if burst.bytes < sent * u64::from(mss) {
             tcb.snd.small_end = tcb.snd.nxt;
@@ -154,19 +156,26 @@ impl Linux {
         sent
     }
 
-    /// Sends `payload` new bytes into a small window. The segment carries PSH, as every window
-    /// probe does.
-    pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb, payload: u32) {
-        tcb.pace(u64::from(payload));
-        let tags = if payload > 0 { PUSH } else { 0 };
+    /// Sends the part of the next `skb` that fits into the open window, at most one segment. The
+    /// segment carries PSH, and the FIN if the FIN follows and fits, too (`tcp_write_wakeup`).
+    pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb) {
+        let unsent = tcb.snd.unsent();
+        let held = self.sndbuf.head_end().map_or(unsent, |end| end - tcb.snd.nxt);
+        let space = tcb.snd.window_end() - tcb.snd.nxt;
+        let payload = held.min(space).min(u64::from(tcb.current_mss()));
+        let has_fin = tcb.snd.fin_pending() && payload == unsent && payload < space;
+        let tags = if has_fin { PUSH | FIN } else { PUSH };
         let starts_timer = tcb.starts_rto();
-        self.send_new(tcb, payload, tags, TcpFlags::default());
+        self.send_new(tcb, payload as u32, tags, TcpFlags::default());
+        tcb.pace(payload);
+        self.sndbuf.on_sent(tcb.snd.nxt);
         if starts_timer {
             tcb.rearm_rto();
         }
     }
 
-    /// Sends `payload` bytes for the first time. Retransmissions keep `tags` but not `control`.
+    /// Sends `payload` new bytes, and the FIN if `tags` has it. Retransmissions carry the control
+    /// bits of `tags`, but not `control`.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn send_new(&mut self, tcb: &mut Tcb, payload: u32, tags: u8, control: TcpFlags) {
@@ -192,7 +201,8 @@ impl Linux {
         }
     }
 
-    /// Prepares for a data segment that is about to be sent.
+    /// Records that a data segment is about to be sent, for the congestion control, pacing and
+    /// delayed acknowledgements.
     #[inline]
     pub(super) fn on_data_sent(&mut self, tcb: &mut Tcb) {
         tcb.on_data_sent();
@@ -205,7 +215,8 @@ impl Linux {
         self.emit(tcb, (seq, 0), TcpFlags::default(), Transmission::Original);
     }
 
-    /// Sends a segment, which acknowledges all data received.
+    /// Sends a segment. `bytes` is its sequence number and its payload length. The segment
+    /// acknowledges all data received in order, so the timers of acknowledgements stop.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub(super) fn emit(
@@ -221,5 +232,24 @@ impl Linux {
             tcb.timers.set_compressed_ack(Instant::NEVER);
         }
         tcb.timers.delayed_ack = Instant::NEVER;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linux::testing;
+
+    /// `tcp_update_skb_after_send` compares the number of data segments including those of the
+    /// burst that was just sent.
+    #[test]
+    fn the_burst_with_the_tenth_data_segment_is_the_first_that_is_paced() {
+        let (mut linux, mut tcb) = testing::open("bbr");
+        tcb.start_controller();
+        tcb.snd.wnd = 1 << 20;
+        for number in 1..=6 {
+            linux.send_burst(&mut tcb, Burst { bytes: 2 * 1_448, fin: false }, 1_448);
+            assert_eq!(tcb.pacer.departure() > tcb.now(), number >= 5, "burst {number}");
+        }
     }
 }

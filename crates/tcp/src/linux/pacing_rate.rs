@@ -1,5 +1,5 @@
-//! The pacing rate (`sk_pacing_rate`), which limits the size of a burst and the memory below TCP.
-//! `common/pacer.rs` holds paced segments until they may leave.
+//! The pacing rate (`sk_pacing_rate`), which limits the size of a burst and the memory of segments
+//! in the queue of the host. `common/pacer.rs` computes the departure times of paced segments.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_update_pacing_rate`). If the congestion control
 //! sets no rate, the rate is a multiple of the window divided by the round-trip time. The factor is
@@ -14,8 +14,8 @@ impl Tcb {
         paced.unwrap_or_else(|| self.spreading_rate())
     }
 
-    /// Returns the rate of 2 or 1.2 windows per round trip, in bytes per second; zero without a
-    /// sample.
+    /// Returns the rate of 2 or 1.2 windows per round trip, in bytes per second; zero before the
+    /// first round-trip sample.
     fn spreading_rate(&self) -> u64 {
         let Some(srtt) = self.rtt.srtt() else { return 0 };
         let segments = self.cwnd_segments().max(u64::from(self.board.packets_out()));

@@ -1,11 +1,11 @@
-//! Proportional rate reduction.
+//! Proportional rate reduction (PRR).
 //!
 //! Sources: RFC 6937; Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_cwnd_reduction`).
 
 /// The progress of a reduction of the congestion window.
 #[derive(Debug, Default)]
 pub(super) struct Prr {
-    /// The window at the start of the reduction (`prior_cwnd`).
+    /// The window before the reduction or the timeout (`prior_cwnd`).
     prior_cwnd: u64,
     /// The number of segments delivered since the start of the reduction (`prr_delivered`).
     delivered: u64,
@@ -13,7 +13,7 @@ pub(super) struct Prr {
     out: u64,
 }
 
-/// The state of the sender when an acknowledgement arrives, in segments.
+/// The state of the sender after an acknowledgement, in segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reduction {
     pub(super) ssthresh: u64,
@@ -25,17 +25,18 @@ pub(super) struct Reduction {
 }
 
 impl Prr {
-    /// Returns the window when the reduction began.
+    /// Returns the window before the reduction or the timeout.
     pub(super) const fn prior_cwnd(&self) -> u64 {
         self.prior_cwnd
     }
 
-    /// Begins a reduction.
+    /// Begins a reduction of the window `cwnd`.
     pub(super) fn begin(&mut self, cwnd: u64) {
         *self = Self { prior_cwnd: cwnd, delivered: 0, out: 0 };
     }
 
-    /// Records a timeout, which resets the window without a proportional reduction.
+    /// Records the window before a timeout, to which the window returns if the timeout was
+    /// spurious.
     pub(super) fn on_timeout(&mut self, cwnd: u64) {
         self.prior_cwnd = cwnd;
     }
@@ -46,8 +47,9 @@ impl Prr {
         self.out += segments;
     }
 
-    /// Returns the window in segments after an acknowledgement (PRR-SSRB). `segment` is the size of
-    /// a segment in the unit of the window.
+    /// Records the delivered segments, and returns the new window in segments. While more than the
+    /// slow-start threshold is in flight, the reduction is proportional; otherwise PRR-SSRB
+    /// applies. `segment` is the size of a segment in the unit of the window.
     pub(super) fn cwnd(&mut self, now: Reduction, segment: u64) -> u64 {
         let prior_cwnd = (self.prior_cwnd / segment).max(1);
         self.delivered += now.delivered;

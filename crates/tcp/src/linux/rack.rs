@@ -22,17 +22,17 @@ pub(super) struct Rack {
     sent: Instant,
     /// The end of the segment in the latest transmission that was delivered (`end_seq`).
     end: u64,
-    /// The round-trip time of the latest transmission that was delivered.
+    /// The round-trip time of the segment delivered last (`rtt_us`).
     rtt: Duration,
-    /// Whether a delivery has happened since the last detection.
+    /// Whether a segment was delivered since the last detection of losses.
     advanced: bool,
-    /// Whether a duplicate was reported since the reordering window last changed.
+    /// Whether a duplicate was reported that has not yet enlarged the reordering window.
     dsack_seen: bool,
     /// The reordering window in quarters of the minimum round-trip time (`reo_wnd_steps`).
     steps: u64,
-    /// The number of recoveries until the window shrinks again (`reo_wnd_persist`).
+    /// The number of recoveries until the window returns to its initial size (`reo_wnd_persist`).
     persist: u8,
-    /// The number of segments delivered when the window last changed (`last_delivered`).
+    /// The number of segments delivered when the window last grew (`last_delivered`).
     changed_at: u64,
 }
 
@@ -77,7 +77,7 @@ impl Rack {
         self.advanced = false;
     }
 
-    /// Makes the next acknowledgement run a detection.
+    /// Makes the next acknowledgement detect losses.
     pub(super) fn force_detection(&mut self) {
         self.advanced = true;
     }
@@ -87,7 +87,8 @@ impl Rack {
         self.dsack_seen = true;
     }
 
-    /// Records that the reported duplicates led to the undoing of a reduction.
+    /// Records that a reduction was undone because of duplicates. The enlarged window then persists
+    /// for one more recovery.
     pub(super) fn on_dsack_undo(&mut self) {
         self.persist = (self.persist + 1).min(PERSISTENCE);
     }
@@ -109,14 +110,15 @@ impl Rack {
         (due > now).then(|| due.since(now))
     }
 
-    /// Returns whether a timeout spares a segment sent at `sent`, because it was sent recently.
+    /// Returns whether the transmission time `sent` lies within the last round-trip time. A timeout
+    /// does not mark a segment with such a time as lost.
     pub(super) fn is_recent(&self, now: Instant, sent: Instant) -> bool {
         self.remaining(now, sent, Duration::ZERO).is_some()
     }
 
     /// Adapts the reordering window once per round trip (`tcp_rack_update_reo_wnd`). If duplicates
-    /// are reported, it grows by a quarter of the minimum round-trip time. After sixteen recoveries
-    /// without duplicates, it returns to its initial size.
+    /// are reported, the window grows by a quarter of the minimum round-trip time. After sixteen
+    /// recoveries that were not undone, the window returns to its initial size.
     #[inline]
     pub(super) fn update_window(&mut self, prior_delivered: u64, delivered: u64) {
         if prior_delivered == 0 {
@@ -149,8 +151,9 @@ impl Linux {
         ((min / 4) * self.rack.steps).min(most)
     }
 
-    /// Marks lost segments. Returns the time until further segments may be lost, if any are
-    /// outstanding (`tcp_rack_detect_loss`).
+    /// Marks lost segments. Returns the time after which the remaining segments that were sent
+    /// before the latest delivered segment count as lost, if there are any
+    /// (`tcp_rack_detect_loss`).
     fn detect_losses(&mut self, tcb: &mut Tcb) -> Option<Duration> {
         let window = self.reordering_window(tcb);
         let now = tcb.now();
@@ -175,7 +178,7 @@ impl Linux {
         wait
     }
 
-    /// Detects losses after a delivery. Returns whether it set the reordering timer
+    /// Detects losses after a delivery. Returns whether the reordering timer was set
     /// (`tcp_rack_mark_lost`).
     pub(super) fn rack_mark_lost(&mut self, tcb: &mut Tcb) -> bool {
         if !std::mem::take(&mut self.rack.advanced) {
@@ -186,7 +189,8 @@ impl Linux {
         true
     }
 
-    /// Handles the expiry of the reordering timer (`tcp_rack_reo_timeout`).
+    /// Handles the expiry of the reordering timer: marks and retransmits lost segments
+    /// (`tcp_rack_reo_timeout`).
     pub(super) fn on_reorder_timer(&mut self, tcb: &mut Tcb) {
         let (in_flight, lost) = (tcb.board.in_flight(), tcb.rate.lost);
         self.detect_losses(tcb);

@@ -1,4 +1,5 @@
-//! Dynamic right-sizing: the receive buffer follows the data that arrives in a round trip.
+//! Dynamic right-sizing: the receive buffer follows the data that the application reads in a round
+//! trip.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`;
 //! `tcp_rcv_rtt_update` as of 6.1.142, which takes a lower sample at once).
@@ -10,24 +11,25 @@ use super::tso::MAX_TCP_HEADER;
 use crate::Profile;
 use crate::tcb::Tcb;
 
-/// The memory of a segment beyond its payload, as right-sizing counts it: `SKB_TRUESIZE` of the
-/// header space.
+/// The memory in bytes of a segment beyond its payload, as right-sizing counts it: `SKB_TRUESIZE`
+/// of the header space.
 const TRUE_SIZE: u64 = 576 + MAX_TCP_HEADER;
 
-/// The receiver's measurements.
+/// The state of right-sizing.
 #[derive(Debug)]
 pub(super) struct RcvAutotune {
     /// Whether the buffer may grow.
     is_on: bool,
     /// Eight times the receiver's round-trip time in nanoseconds; zero before the first sample.
     rtt8: u64,
-    /// The round trip being measured without timestamps: its start, and the end of its window.
+    /// The round trip being measured without timestamps: its start, and the sequence number at its
+    /// end.
     round: Option<(Instant, u64)>,
-    /// The timestamp that was last echoed.
+    /// The timestamp that the peer echoed last.
     last_echo: u32,
-    /// The maximum amount of data read in a round trip so far (`rcvq_space.space`).
+    /// The maximum number of bytes read in a round trip so far (`rcvq_space.space`).
     space: u64,
-    /// The byte at which the current round trip starts.
+    /// The sequence number at which the current round trip starts.
     from: u64,
     /// The time at which the current round trip starts.
     since: Instant,
@@ -46,7 +48,8 @@ impl RcvAutotune {
         }
     }
 
-    /// Starts the transfer. `space` is the number of bytes expected per round trip.
+    /// Starts the first round trip of the transfer, at `now` and the sequence number `nxt`. `space`
+    /// is the number of bytes expected per round trip.
     pub(super) fn start(&mut self, space: u64, nxt: u64, now: Instant) {
         self.space = space.max(1);
         self.from = nxt;
@@ -106,15 +109,15 @@ impl RcvAutotune {
         self.is_on && self.ends_round(now) && end > self.from + self.space
     }
 
-    /// Returns whether the current round trip is over.
+    /// Returns whether the current round trip is over at `now`; false before the first sample.
     #[inline]
     fn ends_round(&self, now: Instant) -> bool {
         self.rtt8 != 0 && now.since(self.since).as_nanos() >= self.rtt8 / 8
     }
 
-    /// Records that the application has read up to `end`. At the end of a round trip, returns the
-    /// bytes of this round trip and the maximum of earlier round trips. Returns them only if this
-    /// maximum is lower and the buffer may grow.
+    /// Records that the application has read up to `end`. If this ends a round trip in which more
+    /// data was read than the maximum so far, returns the number of bytes read in it and that
+    /// maximum. Returns `None` otherwise, and if the buffer may not grow.
     #[inline]
     fn on_read(&mut self, now: Instant, end: u64) -> Option<(u64, u64)> {
         if !self.ends_round(now) {
@@ -140,7 +143,7 @@ enum Measured {
 }
 
 impl Linux {
-    /// Adapts the size of the buffer after the application has read (`tcp_rcv_space_adjust`). The
+    /// Grows the buffer if necessary after the application has read (`tcp_rcv_space_adjust`). The
     /// application reads buffer by buffer. The check follows the first buffer, which ends at `end`.
     /// Data in later buffers counts in the next round trip.
     #[inline]

@@ -31,10 +31,10 @@ pub(super) struct RcvWindow {
     adv_win_scale: u32,
     /// The shift count of the window (RFC 7323); zero until the transfer starts.
     shift: u8,
-    /// The memory of unread data below which only `ssthresh` limits the window. For most segments,
-    /// neither this value nor `wide` has to be computed again.
+    /// The memory of unread data below which only `ssthresh` limits the window, if no data is out
+    /// of order. The value is stored, like `wide`, because most segments do not change it.
     little: u64,
-    /// The window if only `ssthresh` limits it.
+    /// The window if only `ssthresh` limits it, rounded up to a value that a header can express.
     wide: u64,
 }
 
@@ -65,7 +65,7 @@ impl RcvWindow {
         memory - (memory >> self.adv_win_scale)
     }
 
-    /// Returns the smallest memory whose window is at least `window`.
+    /// Returns the memory for a window of `window` bytes, rounded up.
     const fn memory_for(&self, window: u64) -> u64 {
         if self.adv_win_scale == 0 {
             return window;
@@ -102,8 +102,8 @@ impl RcvWindow {
         self.ssthresh = tcb.rcv.wnd;
     }
 
-    /// Sets the window at the start of the transfer. Returns the number of bytes expected in a
-    /// round trip (`tcp_init_buffer_space`).
+    /// Sets the limits of the window at the start of the transfer. Returns the number of bytes
+    /// expected in the first round trip (`tcp_init_buffer_space`).
     pub(super) fn init(&mut self, tcb: &Tcb) -> u64 {
         let advmss = u64::from(tcb.options.advmss);
         let most = self.window_in(self.buffer);
@@ -118,7 +118,7 @@ impl RcvWindow {
         self.ssthresh.min(tcb.rcv.wnd).min(10 * advmss)
     }
 
-    /// Computes the window of a nearly empty buffer, and the memory up to which it applies.
+    /// Computes the stored values `little` and `wide`.
     fn update_wide(&mut self) {
         let full = self.clamp.min(self.window_in(self.buffer));
         let needed = self.memory_for(self.ssthresh.max(full / 2));
@@ -126,14 +126,15 @@ impl RcvWindow {
         self.wide = expressible(self.ssthresh, self.shift);
     }
 
-    /// Returns whether even an empty buffer could not offer a window of at least `window` with the
-    /// shift count `shift`.
+    /// Returns whether `ssthresh` keeps the window below `window`, even if the buffer is empty.
+    /// Without a shift count, returns false.
     #[inline]
     pub(super) const fn is_far_below(&self, window: u64, shift: u8) -> bool {
         shift > 0 && expressible(self.ssthresh, shift) < window
     }
 
-    /// Grows the buffer to `memory`, unless the buffer is already as large.
+    /// Grows the buffer to `memory`, and the upper limit of the window with it. Does nothing if the
+    /// buffer is at least as large.
     pub(super) fn grow_buffer(&mut self, memory: u64) {
         if memory > self.buffer {
             self.buffer = memory;
@@ -174,8 +175,9 @@ impl Linux {
         self.ooo.memory(tcb.profile.segment_overhead) + unread_memory(tcb)
     }
 
-    /// Returns the window that could be offered, before scaling. The result is zero if the window
-    /// would be silly (`__tcp_select_window`).
+    /// Returns the window that could be offered, in bytes. The result is zero if less than a
+    /// sixteenth of the buffer, or less than a segment, is free (silly window avoidance). If less
+    /// than half is free, ends quick acknowledgements (`__tcp_select_window`).
     #[inline]
     pub(super) fn possible_window(&mut self, tcb: &Tcb) -> u64 {
         if unread_memory(tcb) < self.rcv_window.little && self.ooo.is_empty() {
@@ -214,8 +216,8 @@ impl Linux {
         offered
     }
 
-    /// Returns the window to offer in a segment that is about to be sent. It never withdraws a
-    /// window that was offered before (`tcp_select_window`).
+    /// Returns the window to offer in a segment that is about to be sent, and records it as
+    /// offered. The end of the window never moves back (`tcp_select_window`).
     #[inline]
     pub(super) fn select_window(&mut self, tcb: &mut Tcb) -> u32 {
         let open = tcb.rcv.open();
@@ -228,9 +230,9 @@ impl Linux {
         window.min(65_535 << shift) as u32
     }
 
-    /// Grows the limit of the window by two full-sized segments for each segment that arrives, as
-    /// far as the buffer has space. `uncharged` is the part of the held memory that does not count
-    /// yet (`tcp_grow_window`).
+    /// Grows the limit of the window by two full-sized segments, as far as the buffer has space. If
+    /// the limit grows, makes at least one acknowledgement immediate. `uncharged` is the part of
+    /// the held memory that does not count yet (`tcp_grow_window`).
     #[inline]
     pub(super) fn grow_window(&mut self, tcb: &Tcb, payload: u32, uncharged: u64) {
         if self.rcv_window.ssthresh >= self.rcv_window.clamp {

@@ -10,7 +10,7 @@ use crate::state::CaState;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-/// The minimum wait for a receiver that seems to renege.
+/// The minimum wait for a receiver that seems to renege (`tcp_check_sack_reneging`).
 const RENEGING_WAIT: Duration = Duration::from_millis(10);
 
 /// The congestion state.
@@ -44,7 +44,7 @@ impl Recovery {
         self.ca = ca;
     }
 
-    /// Completes recovery.
+    /// Returns to the open state.
     pub(super) fn open(&mut self) {
         self.ca = CaState::Open;
         self.is_reneging = false;
@@ -93,8 +93,9 @@ impl Recovery {
 }
 
 impl Linux {
-    /// Processes an acknowledgement that is dubious, or that arrives in any state except open. The
-    /// function does not reduce the window, which happens later (`tcp_fastretrans_alert`).
+    /// Processes an acknowledgement that may indicate loss, reordering or congestion, or that
+    /// arrives in any state except open. Returns the segments to send after the window has been
+    /// updated (`tcp_fastretrans_alert`).
     pub(super) fn fastretrans_alert(
         &mut self,
         tcb: &mut Tcb,
@@ -145,7 +146,7 @@ impl Linux {
     }
 
     /// Ends a state if the data that was in flight at its start is acknowledged. Returns whether
-    /// processing also ends.
+    /// the processing of the acknowledgement ends, because the state must be kept for now.
     fn leave_finished_state(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         if self.recovery.ca == CaState::Open {
             self.undo.clear_retrans_stamp();
@@ -173,7 +174,9 @@ impl Linux {
         false
     }
 
-    /// Processes an acknowledgement in the recovery state. Returns whether to retransmit.
+    /// Processes an acknowledgement in the recovery state. Returns whether to retransmit. After a
+    /// partial acknowledgement, updates `do_lost`, which states whether counting may mark further
+    /// segments as lost.
     fn alert_in_recovery(
         &mut self,
         tcb: &mut Tcb,
@@ -204,8 +207,7 @@ impl Linux {
         true
     }
 
-    /// Processes an acknowledgement in the open, disorder or CWR state. Returns whether recovery
-    /// begins.
+    /// Processes an acknowledgement outside the recovery state. Returns whether recovery begins.
     fn alert_otherwise(&mut self, tcb: &mut Tcb, ack: &mut AckState, is_duplicate: bool) -> bool {
         if !tcb.options.sack {
             if ack.has(flag::SND_UNA_ADVANCED) {
@@ -229,8 +231,8 @@ impl Linux {
     }
 
     /// Checks whether the acknowledgement ends where selectively acknowledged data begins, because
-    /// the receiver may have discarded that data. If so, waits briefly for another acknowledgement,
-    /// and returns true (`tcp_check_sack_reneging`).
+    /// the receiver may have discarded that data. If so, sets the retransmission timer to a short
+    /// wait for another acknowledgement, and returns true (`tcp_check_sack_reneging`).
     fn check_reneging(tcb: &mut Tcb, ack: &mut AckState) -> bool {
         if !ack.has(flag::SACK_RENEGING) || !ack.has(flag::SND_UNA_ADVANCED) {
             return false;
@@ -255,7 +257,8 @@ impl Linux {
         }
     }
 
-    /// Begins fast recovery, possibly with an ECN echo (`tcp_enter_recovery`).
+    /// Begins fast recovery. `ece` states whether the acknowledgement carries ECE. If it does, the
+    /// window is never restored (`tcp_enter_recovery`).
     pub(super) fn enter_recovery(&mut self, tcb: &mut Tcb, ece: bool) {
         tcb.stats.fast_recoveries += 1;
         self.cleanup_retrans_stamp(tcb);

@@ -44,8 +44,8 @@ impl Reordering {
         u64::from(self.degree) > self.initial
     }
 
-    /// Records that the segment at `low` arrived after the highest selectively acknowledged
-    /// segment.
+    /// Records that the segment at `low` arrived late, if a higher segment is selectively
+    /// acknowledged. Raises the degree if the distance exceeds it.
     pub(super) fn on_overtaken(&mut self, tcb: &Tcb, low: u64) {
         let fack = tcb.board.highest_sack(tcb.snd.una);
         if low >= fack {
@@ -59,15 +59,16 @@ impl Reordering {
         self.seen += 1;
     }
 
-    /// Records, without SACK, that more duplicate acknowledgements arrived than the number of
-    /// `segments` in flight.
+    /// Records reordering without SACK, because more duplicate acknowledgements arrived than
+    /// segments were outstanding and not lost. Sets the degree to `segments`, up to its maximum.
     pub(super) fn on_excess_duplicates(&mut self, segments: u64) {
         self.degree = segments.min(self.max) as u32;
         self.seen += 1;
     }
 
-    /// Limits the degree to its initial value after a timeout, if `sacked` is at least this value.
-    /// The degree was then too high (`tcp_enter_loss`).
+    /// Limits the degree to its initial value after a timeout, if `sacked`, the number of
+    /// selectively acknowledged segments, is at least this value. The degree was then too high
+    /// (`tcp_enter_loss`).
     pub(super) fn on_timeout_after(&mut self, sacked: u32) {
         let initial = saturated(self.initial);
         if sacked >= initial {

@@ -1,4 +1,9 @@
-//! Retransmission of segments: `tcp_xmit_retransmit_queue`, `tcp_retransmit_skb`.
+//! Retransmission of segments.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_xmit_retransmit_queue`, `tcp_retransmit_skb`).
+//!
+//! Difference, pinned by a test: a segment that only partly fits a reduced window is sent as a
+//! whole. Linux sends the part that fits.
 
 use super::Linux;
 use super::ack::Rexmit;
@@ -27,7 +32,8 @@ impl Linux {
         self.retransmit_lost(tcb);
     }
 
-    /// Retransmits as many lost segments as the window allows.
+    /// Retransmits as many lost segments as the windows, pacing and the host's queue allow
+    /// (`tcp_xmit_retransmit_queue`).
     pub(super) fn retransmit_lost(&mut self, tcb: &mut Tcb) {
         let Some(head) = tcb.board.front_id() else { return };
         let mut id = tcb.board.hint().unwrap_or(head);
@@ -62,7 +68,8 @@ impl Linux {
         }
     }
 
-    /// Retransmits a segment and tags it. Returns whether the peer's window allowed it.
+    /// Retransmits a segment and tags it R. Returns whether the peer's window allowed the
+    /// transmission.
     pub(super) fn retransmit(&mut self, tcb: &mut Tcb, id: u32) -> bool {
         if !self.resend(tcb, id) {
             return false;
@@ -72,10 +79,8 @@ impl Linux {
         true
     }
 
-    /// Sends a segment again. Returns whether the peer's window allowed it. A window that the peer
-    /// has reduced still allows the head, as a probe.
-    ///
-    /// Difference from Linux: a segment that only partly fits a reduced window is sent as a whole.
+    /// Sends a segment again. Returns whether the peer's window allowed the transmission. A window
+    /// that the peer has reduced still allows the head, as a probe.
     pub(super) fn resend(&mut self, tcb: &mut Tcb, id: u32) -> bool {
         let sent = *tcb.board.get(id);
         if sent.seq >= tcb.snd.window_end() && sent.seq != tcb.snd.una {
@@ -93,5 +98,40 @@ impl Linux {
             tcb.record_transmission(sent.end());
         }
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::linux::testing;
+
+    /// `tcp_update_skb_after_send` compares the number of data segments including the one that was
+    /// just sent, so the tenth is the first that reserves time.
+    #[test]
+    fn the_tenth_data_segment_is_the_first_that_is_paced_if_it_is_a_retransmission() {
+        let (mut linux, mut tcb) = testing::open("bbr");
+        tcb.start_controller();
+        tcb.snd.wnd = 1 << 20;
+        testing::send(&mut tcb, 1);
+        let head = tcb.board.front_id().expect("a segment is outstanding");
+        for number in 1..=11 {
+            assert!(linux.resend(&mut tcb, head));
+            assert_eq!(tcb.pacer.departure() > tcb.now(), number >= 10, "segment {number}");
+        }
+    }
+
+    /// Linux would send the 100 bytes that fit.
+    #[test]
+    fn a_segment_that_partly_fits_a_reduced_window_is_sent_as_a_whole() {
+        let (mut linux, mut tcb) = testing::open("reno");
+        testing::send(&mut tcb, 3);
+        tcb.snd.wnd = 1_448 + 100;
+        let sent = [0, 1, 2].map(|number| {
+            let head = tcb.board.front_id().expect("a segment is outstanding");
+            linux.resend(&mut tcb, head + number)
+        });
+        assert_eq!(sent, [true, true, false]);
+        let lengths = [(); 2].map(|()| tcb.out.pop().flatten().map(|sent| sent.header.payload));
+        assert_eq!(lengths, [Some(1_448); 2]);
     }
 }

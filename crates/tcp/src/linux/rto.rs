@@ -8,7 +8,8 @@ use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
 impl Tcb {
-    /// Returns the time until the timeout of the head; zero if that time has passed.
+    /// Returns the time until the retransmission timeout of the head, which counts from its last
+    /// transmission; zero if the timeout has passed.
     #[inline]
     pub(super) fn until_timeout(&self) -> Duration {
         let sent = self.board.front().map_or(self.now(), |front| front.sent);
@@ -22,8 +23,9 @@ impl Tcb {
         self.arm(purpose, span + wait, self.profile.rto_max);
     }
 
-    /// Restarts the retransmission timer (RFC 6298 §5.3). If the timer had another purpose, the
-    /// timeout counts from the last transmission of the head.
+    /// Restarts the retransmission timer, or stops it if nothing is outstanding (RFC 6298 §5.2 and
+    /// §5.3). If the transmission timer was set for reordering or a loss probe, the timeout counts
+    /// from the last transmission of the head (`tcp_rearm_rto`).
     pub(super) fn rearm_rto(&mut self) {
         if self.board.is_empty() {
             self.timers.stop_xmit();
@@ -38,7 +40,7 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Sets the timer for a tail loss probe. If no probe is due, sets it for the retransmission
+    /// Sets the timer for a tail loss probe or, if no probe is permitted, for the retransmission
     /// timeout.
     #[inline]
     pub(super) fn set_xmit_timer(&mut self, tcb: &mut Tcb) {
@@ -47,7 +49,8 @@ impl Linux {
         }
     }
 
-    /// Handles the expiry of the retransmission timer.
+    /// Handles the expiry of the retransmission timer: enters the loss state and retransmits the
+    /// head, or gives up the connection (`tcp_retransmit_timer`).
     pub(super) fn on_retransmission_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         let Some(head) = tcb.board.front_id() else { return };
@@ -71,8 +74,9 @@ impl Linux {
         tcb.arm_rto();
     }
 
-    /// Returns whether the time that the allowed retransmissions take has passed. That time follows
-    /// from doubling the minimum timeout (`retransmits_timed_out`).
+    /// Returns whether the time for the allowed retransmissions has passed since the first
+    /// retransmission. This time is the sum of timeouts that start at the minimum and double up to
+    /// the maximum (`retransmits_timed_out`).
     fn has_given_up(&self, tcb: &Tcb) -> bool {
         let (Some(stamp), true) = (self.undo.retrans_stamp(), self.recovery.retransmits() > 0)
         else {

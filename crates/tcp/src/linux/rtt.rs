@@ -11,7 +11,8 @@ use crate::common::clock::Clock;
 use crate::common::rtt::Rtt;
 use crate::profile::RtoRule;
 
-/// The estimator of one connection.
+/// The round-trip time estimator of a connection. The estimates that both stacks use are in
+/// [`Rtt`].
 #[derive(Debug)]
 pub(super) struct RttEstimator {
     rule: RtoRule,
@@ -19,7 +20,7 @@ pub(super) struct RttEstimator {
     maximum: Duration,
     /// Four times the mean deviation of the round-trip time.
     mdev4: u64,
-    /// Four times the maximum deviation in this round trip.
+    /// Four times the maximum deviation in this round trip, but at least the minimum timeout.
     mdev4_max: u64,
     /// The sequence number whose acknowledgement ends the round trip.
     round_end: u64,
@@ -88,7 +89,7 @@ impl RttEstimator {
         }
     }
 
-    /// Computes the timeout without backoff.
+    /// Sets the timeout from the estimates, without backoff.
     fn set_rto(&self, rtt: &mut Rtt, clock: &Clock) {
         let rto = match self.rule {
             RtoRule::Linux => clock.round(Duration::from_nanos(rtt.srtt8 / 8 + rtt.rttvar4)),
@@ -101,13 +102,13 @@ impl RttEstimator {
         rtt.rto = rto.min(self.maximum);
     }
 
-    /// Doubles the timeout (RFC 6298 §5.5).
+    /// Doubles the timeout, up to the maximum (RFC 6298 §5.5).
     pub(super) fn back_off(&self, rtt: &mut Rtt) {
         rtt.rto = (rtt.rto * 2).min(self.maximum);
     }
 
-    /// Ends a handshake: removes the backoff. If the handshake gave no sample, the timeout starts
-    /// at `fallback` (RFC 6298 §5.7).
+    /// Sets the timeout at the end of a handshake, without backoff. If the handshake gave no
+    /// sample, the timeout is `fallback` (RFC 6298 §5.7).
     pub(super) fn end_handshake(&mut self, rtt: &mut Rtt, fallback: Duration, clock: &Clock) {
         if rtt.srtt8 != 0 {
             self.set_rto(rtt, clock);
@@ -120,7 +121,8 @@ impl RttEstimator {
     }
 }
 
-/// RFC 6298 §2.2 and §2.3: updates the variation first, with the old smoothed time.
+/// Updates the estimates by RFC 6298 §2.2 and §2.3: first the variation, with the old smoothed
+/// time.
 fn estimate_rfc6298(rtt: &mut Rtt, sample: u64) {
     if rtt.srtt8 == 0 {
         rtt.srtt8 = sample * 8;

@@ -10,22 +10,24 @@ use crate::common::clock::{Clock, later_by};
 use crate::common::scoreboard::{ANY_RETRANS, Originals, SACKED};
 use crate::tcb::Tcb;
 
-/// The segments that an acknowledgement removed. `packets` counts all segments; the other fields
-/// cover only segments that were neither retransmitted nor selectively acknowledged.
+/// A summary of the segments that an acknowledgement removed. The originals are the segments that
+/// were neither retransmitted nor selectively acknowledged.
 #[derive(Debug, Default)]
 struct Removed {
-    /// The first transmission time of the removed segments that were sent once.
+    /// The transmission time of the first original.
     first: Option<Instant>,
-    /// The last transmission time of the removed segments that were sent once.
+    /// The transmission time of the last original.
     last: Option<Instant>,
     /// The number of all removed segments.
     packets: u64,
-    /// The lowest sequence number of a removed segment that was sent once.
+    /// The sequence number of the first original.
     lowest: Option<u64>,
 }
 
 impl Linux {
-    /// Removes the cumulatively acknowledged segments. Returns the sample for the controller.
+    /// Removes the cumulatively acknowledged segments, and takes the round-trip samples. Passes the
+    /// controller its sample, and returns this sample. `prior_fack` is the end of the highest
+    /// segment tagged S before the acknowledgement.
     pub(super) fn clean_rtx_queue(
         &mut self,
         tcb: &mut Tcb,
@@ -74,7 +76,7 @@ impl Linux {
 
     /// Removes segments that were sent once and are acknowledged, and measures the round trip. Does
     /// what [`Self::clean_rtx_queue`] does for such segments. The last segment was also the last to
-    /// be sent, so it gives the round-trip sample of the acknowledgement.
+    /// be sent, so it gives the controller's round-trip sample.
     #[inline]
     pub(super) fn remove_originals(
         &mut self,
@@ -147,8 +149,8 @@ impl Linux {
         removed
     }
 
-    /// Records reordering if a hole fills without a retransmission. Without SACK, duplicate
-    /// acknowledgements stood for the segments that are now acknowledged.
+    /// Records reordering if an original filled a hole. Without SACK, removes the counted duplicate
+    /// acknowledgements that stood for the acknowledged segments.
     fn check_filled_hole(
         &mut self,
         tcb: &mut Tcb,
@@ -209,13 +211,14 @@ impl Linux {
     }
 }
 
-/// Returns whether the peer's echo shows that the segment arrived before its retransmission.
+/// Returns whether the peer's echo shows that a segment arrived before its retransmission at
+/// `sent`.
 #[inline]
 fn is_spurious_retransmission(flags: u8, sent: Instant, header: &TcpHeader) -> bool {
     flags & ANY_RETRANS != 0 && echoes_before(header, Clock::timestamp_of(sent))
 }
 
-/// Returns whether the peer echoes a timestamp before `stamp`.
+/// Returns whether the peer echoes a timestamp that is earlier than `stamp`.
 #[inline]
 pub(super) fn echoes_before(header: &TcpHeader, stamp: u32) -> bool {
     header.timestamps && header.ts_ecr != 0 && later_by(header.ts_ecr, stamp) < 0

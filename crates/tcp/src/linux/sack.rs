@@ -11,7 +11,7 @@ use crate::common::scoreboard::{ANY_RETRANS, LOST, RETRANS, SACKED, fresh_parts}
 use crate::state::CaState;
 use crate::tcb::Tcb;
 
-/// The valid blocks of one acknowledgement, in order.
+/// The valid blocks of one acknowledgement, in sequence order.
 struct Blocks {
     list: [(u64, u64); 4],
     count: usize,
@@ -27,7 +27,8 @@ enum Report {
 }
 
 impl Linux {
-    /// Processes the SACK blocks of `header`.
+    /// Tags the segments that the SACK blocks of `header` report, and records duplicates and
+    /// reordering.
     pub(super) fn tag_sacked(&mut self, tcb: &mut Tcb, header: &TcpHeader, ack: &mut AckState) {
         ack.reordered = tcb.snd.nxt;
         let has_duplicate = self.check_dsack(tcb, header, ack);
@@ -54,7 +55,7 @@ impl Linux {
     }
 
     /// Processes the first block if it reports a duplicate (RFC 2883 §4; `tcp_check_dsack`).
-    /// Returns whether the block reports a duplicate.
+    /// Returns whether it reports a duplicate that a retransmission of this end can have caused.
     fn check_dsack(&mut self, tcb: &mut Tcb, header: &TcpHeader, ack: &mut AckState) -> bool {
         let mut blocks = header.sack.iter(header.ack);
         let Some((start, end)) = blocks.next() else { return false };
@@ -66,15 +67,16 @@ impl Linux {
         }
         let Some(segments) = self.count_dsack(tcb, start, end, ack) else { return false };
         tcb.stats.dsacks += 1;
-        // A duplicate of data that was acknowledged earlier can only be counted.
+        // Data that was acknowledged earlier has no segments to tag, so its duplicates are only
+        // counted.
         if self.undo.is_possible() && end <= ack.prior_una && end > self.undo.marker() {
             self.undo.discount(segments);
         }
         true
     }
 
-    /// Counts a duplicate in segments. Returns `None` if no retransmission of this end can have
-    /// caused it (`tcp_dsack_seen`).
+    /// Counts the segments of a duplicate, and returns their number. Returns `None` if the
+    /// retransmissions of this end cannot have caused the duplicate (`tcp_dsack_seen`).
     fn count_dsack(&mut self, tcb: &Tcb, start: u64, end: u64, ack: &mut AckState) -> Option<u32> {
         if start >= end || end - start > tcb.snd.max_window {
             return None;
@@ -95,7 +97,8 @@ impl Linux {
         Some(segments as u32)
     }
 
-    /// Returns the valid blocks, in order of sequence.
+    /// Returns the valid blocks that end above `prior_una`, in sequence order. `has_duplicate`
+    /// states whether the first block of `header` reports a duplicate.
     fn read_blocks(
         &self,
         tcb: &Tcb,
@@ -127,7 +130,8 @@ impl Linux {
         blocks
     }
 
-    /// `tcp_is_sackblock_valid`: returns whether a block is valid.
+    /// Returns whether a block lies in outstanding data. A block that reports a duplicate may also
+    /// lie in acknowledged data above the undo marker (`tcp_is_sackblock_valid`).
     fn is_valid_block(&self, tcb: &Tcb, start: u64, end: u64, is_duplicate: bool) -> bool {
         let snd = &tcb.snd;
         if end > snd.nxt || start >= end {
@@ -164,7 +168,8 @@ impl Linux {
         }
     }
 
-    /// `tcp_sacktag_one`: tags one segment.
+    /// Processes the report of one segment: tags the segment, and counts a duplicate as an
+    /// unnecessary retransmission (`tcp_sacktag_one`).
     fn tag(&mut self, tcb: &mut Tcb, id: u32, report: Report, ack: &mut AckState) {
         let sent = *tcb.board.get(id);
         let (flags, end) = (sent.flags, sent.end());
@@ -226,8 +231,9 @@ impl Linux {
         tcb.rate.delivered += u64::from(tcb.board.sacked_out().saturating_sub(before));
     }
 
-    /// Without SACK, accounts for an acknowledgement of new data. One acknowledged segment filled
-    /// the hole; the other segments were already counted (`tcp_remove_reno_sacks`).
+    /// Without SACK, accounts for the cumulative acknowledgement of `acked` segments. One of them
+    /// filled the hole; duplicate acknowledgements already counted the others
+    /// (`tcp_remove_reno_sacks`).
     pub(super) fn remove_emulated_sacks(&mut self, tcb: &mut Tcb, acked: u64) {
         if acked > 0 {
             let sacked = u64::from(tcb.board.sacked_out());
@@ -237,8 +243,9 @@ impl Linux {
         self.limit_emulated_sacks(tcb, acked);
     }
 
-    /// Records reordering if there are more duplicate acknowledgements than segments in flight
-    /// (`tcp_limit_reno_sacked`).
+    /// Limits the count of duplicate acknowledgements to the number of outstanding segments minus
+    /// the number of lost segments. At least one segment counts as lost. If the count was higher,
+    /// records reordering (`tcp_limit_reno_sacked`).
     fn limit_emulated_sacks(&mut self, tcb: &mut Tcb, acked: u64) {
         let out = tcb.board.packets_out();
         let holes = tcb.board.lost_out().max(1).min(out);

@@ -7,7 +7,7 @@ use super::output::Push;
 use super::tso::GSO_MAX;
 use crate::tcb::Tcb;
 
-/// The number of bytes of one `write`.
+/// The maximum number of bytes that the modelled application passes to one `write`.
 const WRITE: u64 = 65_536;
 
 /// Whether data begins a `write` or continues it.
@@ -18,9 +18,9 @@ pub(super) enum Part {
 }
 
 impl Tcb {
-    /// Returns the size of one `skb`: one segment without bursts, or whole segments of at most half
-    /// of the peer's largest window. A window of at most 536 bytes is not halved
-    /// (`tcp_xmit_size_goal`).
+    /// Returns the maximum payload of one `skb` in bytes: whole segments, at least one, of at most
+    /// [`GSO_MAX`] and half of the peer's largest window. A window of at most 536 bytes is not
+    /// halved. Without bursts, the result is one segment (`tcp_xmit_size_goal`).
     fn size_goal(&self, mss: u32) -> u64 {
         let window = self.snd.max_window;
         let half = if window > 536 { window / 2 } else { window };
@@ -32,7 +32,8 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Adds up to `bytes` to the send buffer, and returns the number of bytes accepted.
+    /// Adds up to `bytes` to the send buffer, and sends the data that may be sent. Returns the
+    /// number of bytes accepted.
     pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         if !tcb.state.is_synchronized() {
             let taken = bytes.min(self.sndbuf.unopened_space(tcb.snd.buffered()));
@@ -45,7 +46,8 @@ impl Linux {
         }
     }
 
-    /// Writes the data that the application already had before the connection opened.
+    /// Adds to the buffer the data that the application wrote before the connection opened. If some
+    /// of this data does not fit, the application waits for space.
     pub(super) fn write_early(&mut self, tcb: &mut Tcb) {
         let early = tcb.snd.early;
         if early > 0 {
@@ -56,8 +58,8 @@ impl Linux {
     }
 
     /// Adds up to `bytes`, and returns the number of bytes added. The application writes until a
-    /// write adds nothing. The end of a short write may be sent, which leaves space in the last
-    /// `skb`.
+    /// write adds nothing. A write that was cut short may send its data, which leaves space in the
+    /// last `skb` for the next write.
     pub(super) fn append(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let mut taken = 0;
         while taken < bytes {
@@ -88,8 +90,8 @@ impl Linux {
         tcb.writer.waits_for_space = true;
     }
 
-    /// Performs one `write`, which sends each full `skb` at once. Returns the number of bytes
-    /// accepted.
+    /// Performs one `write`, which may send data whenever an `skb` is full, and at its end. Returns
+    /// the number of bytes accepted.
     fn write_once(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let goal = tcb.size_goal(tcb.current_mss());
         let mut left = bytes;
@@ -111,9 +113,10 @@ impl Linux {
         }
     }
 
-    /// Stores up to `bytes` in the last `skb` or in a new `skb`. Returns the number of bytes
-    /// stored, which is zero if there is no space. If a write begins in an `skb`, that `skb` no
-    /// longer carries PSH.
+    /// Stores up to `bytes` in the last `skb` or in a new `skb` of at most `goal` bytes. Returns
+    /// the number of bytes stored, which is zero if there is no space. If a write begins in an
+    /// `skb`, that `skb` no longer carries PSH. A new `skb` may restart the congestion window after
+    /// an idle period.
     pub(super) fn lay_out(&mut self, tcb: &mut Tcb, bytes: u64, goal: u64, part: Part) -> u64 {
         let mut left = self.sndbuf.left_in_tail(tcb, goal);
         if left == 0 {

@@ -6,8 +6,8 @@
 //!
 //! Written data is stored in `skb`s of up to 64 KiB. A new `skb` may begin while the memory is
 //! below the limit, so the buffer exceeds the limit by up to one `skb`. A writer that found no
-//! space wakes when a third of the limit is free. This condition is checked after each burst. Each
-//! check raises the limit while the congestion window is not full.
+//! space wakes when a third of the limit is free. This condition is checked after each burst and
+//! after each segment received. Each check raises the limit if the congestion window is not full.
 //!
 //! An `skb` carries PSH (`tcp_mark_push`) in two cases. First, a write ended in the `skb`, and the
 //! next write did not continue the `skb`. Second, the `skb` was full, and more than half of the
@@ -25,11 +25,11 @@ use crate::{Event, Profile};
 
 /// The factor by which Linux multiplies the value of `SO_SNDBUF`.
 const DOUBLED: u64 = 2;
-/// The size of the buffer in bytes before the connection is open.
+/// The maximum payload in bytes before the connection is open, unless the user fixed the buffer.
 const UNOPENED: u64 = 1 << 16;
-/// The memory of the shared information of an `skb`, which includes the page list, in bytes.
+/// The aligned size of `struct skb_shared_info` in bytes.
 const SHARED_INFO: u64 = 320;
-/// The memory of an `skb` itself, in bytes. `SKB_TRUESIZE(0)` is the sum of both.
+/// The aligned size of `struct sk_buff` in bytes. `SKB_TRUESIZE(0)` is `SKB` plus [`SHARED_INFO`].
 const SKB: u64 = 256;
 
 /// An `skb` of the write queue.
@@ -83,7 +83,7 @@ impl SendBuffer {
         self.memory(tcb) < self.limit
     }
 
-    /// Begins an `skb` at `written`.
+    /// Begins an `skb` at the sequence number `written`.
     pub(super) fn begin_skb(&mut self, written: u64) {
         self.queued.push_back(Skb { end: written, push: false });
     }
@@ -96,12 +96,12 @@ impl SendBuffer {
         }
     }
 
-    /// Returns whether exactly one `skb` is unsent.
+    /// Returns whether exactly one `skb` has unsent data.
     pub(super) fn has_one_skb(&self) -> bool {
         self.queued.len() == 1
     }
 
-    /// Records that the data up to `end` was sent.
+    /// Records that a burst that ends at `end` was sent.
     #[inline]
     pub(super) fn on_sent(&mut self, end: u64) {
         self.sent.push(end);
@@ -138,15 +138,15 @@ impl SendBuffer {
         }
     }
 
-    /// Returns whether more than half of the largest window was written since the last PSH
+    /// Returns whether more than half of the peer's largest window was written since the last PSH
     /// (`forced_push`).
     pub(super) fn needs_push(&self, tcb: &Tcb) -> bool {
         tcb.snd.written() - self.pushed > tcb.snd.max_window / 2
     }
 
-    /// Returns the bounds of the memory in use. For the lower bound, each segment tagged S has
-    /// merged with another `skb`. For the upper bound, every outstanding segment is a separate
-    /// `skb`.
+    /// Returns a lower and an upper bound of the memory in use, in bytes. The lower bound assumes
+    /// that each segment tagged S has merged with another `skb`. The upper bound assumes that every
+    /// outstanding segment is a separate `skb`.
     #[inline]
     fn memory_bounds(&self, tcb: &Tcb) -> (u64, u64) {
         let written = (self.sent.len() + self.queued.len()) as u64;
@@ -166,7 +166,8 @@ impl SendBuffer {
         tcb.snd.buffered() + skbs * tcb.profile.segment_overhead
     }
 
-    /// Returns the number of bytes that still fit into the last `skb`, up to `goal`.
+    /// Returns the number of bytes that still fit into the last unsent `skb`, which holds up to
+    /// `goal`.
     pub(super) fn left_in_tail(&self, tcb: &Tcb, goal: u64) -> u64 {
         let start = match self.queued.len() {
             0 => return 0,
@@ -176,8 +177,9 @@ impl SendBuffer {
         (start + goal).saturating_sub(tcb.snd.written())
     }
 
-    /// Grows the limit to the memory of two windows, or of three with BBR. Each segment counts with
-    /// its maximum memory. `degree` is the degree of reordering (`tcp_sndbuf_expand`).
+    /// Grows the limit to the memory of two windows, or of three with BBR, unless the user fixed
+    /// the buffer. A window counts as at least ten segments, and as more segments than `degree`,
+    /// the degree of reordering. Each segment counts with its maximum memory (`tcp_sndbuf_expand`).
     #[inline]
     fn expand(&mut self, tcb: &Tcb, degree: u32) {
         let segments = tcb.cwnd_segments().max(10).max(u64::from(degree) + 1);
@@ -207,7 +209,8 @@ impl SendBuffer {
 }
 
 impl Linux {
-    /// Sets the size of the buffer for the transfer.
+    /// Sets the limit of the buffer for the transfer, and takes back the data that was written
+    /// before the connection opened.
     pub(super) fn init_sndbuf(&mut self, tcb: &mut Tcb) {
         self.sndbuf.expand(tcb, self.reordering.degree());
         // Data that was written before the connection opened goes back to the application.
@@ -225,7 +228,8 @@ impl Linux {
         }
     }
 
-    /// Returns whether a writer that waits for space has enough space again (`tcp_new_space`).
+    /// Returns whether a writer that waits for space has enough space again. If the congestion
+    /// window is not full, first grows the limit (`tcp_new_space`).
     #[inline]
     fn has_new_space(&mut self, tcb: &Tcb) -> bool {
         if tcb.has_cwnd_space() {
@@ -236,7 +240,8 @@ impl Linux {
         tcb.snd.buffered() <= self.sndbuf.limit / 3 * 2 && self.sndbuf.is_third_free(tcb)
     }
 
-    /// Lets the application use the space, if it is awake: it writes, or is notified of the space.
+    /// Lets the woken application use the space. The application writes early or unlimited data, or
+    /// is notified of the space.
     pub(super) fn use_space(&mut self, tcb: &mut Tcb) {
         tcb.writer.waits_for_space = false;
         self.write_early(tcb);

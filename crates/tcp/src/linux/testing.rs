@@ -10,7 +10,8 @@ use crate::state::State;
 use crate::tcb::Tcb;
 use crate::{Config, Profile};
 
-/// Returns an open connection of `profile`, with segments of 1448 bytes.
+/// Returns an open connection of `profile` with SACK, the congestion control `cc` and segments of
+/// 1448 bytes.
 pub(super) fn with(profile: Profile, cc: &str, send_buffer: Option<u64>) -> (Linux, Tcb) {
     let kind = kinds::find(cc).expect("it is registered");
     let mut config = Config::new(profile, (kind.build)(&Args::defaults(kind.params)));
@@ -25,12 +26,12 @@ pub(super) fn with(profile: Profile, cc: &str, send_buffer: Option<u64>) -> (Lin
     (linux, tcb)
 }
 
-/// Returns an open connection of Linux 6.1.
+/// Returns an open connection of Linux 6.1 with the congestion control `cc`.
 pub(super) fn open(cc: &str) -> (Linux, Tcb) {
     with(Profile::linux(), cc, None)
 }
 
-/// Sends `segments` of 1448 bytes.
+/// Adds `segments` segments of 1448 bytes, sent at time zero, to the scoreboard.
 pub(super) fn send(tcb: &mut Tcb, segments: u32) {
     for _ in 0..segments {
         let mut sent = Sent::new(tcb.snd.nxt, 1_448, 0);

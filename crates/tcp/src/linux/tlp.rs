@@ -14,18 +14,18 @@ use crate::state::CaState;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-/// The tail loss probe in flight.
+/// The state of tail loss probes.
 #[derive(Debug, Default)]
 pub(super) struct Tlp {
     /// The value of `snd_nxt` when the probe was sent; zero if no probe is in flight
     /// (`tlp_high_seq`).
     high_seq: u64,
-    /// Whether the probe repeated old data (`tlp_retrans`).
+    /// Whether the probe is a retransmission (`tlp_retrans`).
     repeats: bool,
-    /// Whether the timer is postponed until the data that an acknowledgement permits has been sent.
-    /// If data is sent, its transmission sets the timer.
+    /// Whether the timer is to be set only after the data that an acknowledgement permits has been
+    /// sent. If data is sent, its transmission sets the timer.
     is_postponed: bool,
-    /// Whether the application limited the sender when the repeated data was first sent
+    /// Whether the application limited the sender at the transmission that the probe repeats
     /// (`tlp_orig_data_app_limited`).
     app_limited: bool,
 }
@@ -37,7 +37,7 @@ impl Tlp {
         self.high_seq != 0
     }
 
-    /// Returns whether the probe in flight repeated old data.
+    /// Returns whether a probe is in flight that is a retransmission.
     pub(super) const fn has_retransmitted(&self) -> bool {
         self.is_in_flight() && self.repeats
     }
@@ -47,7 +47,8 @@ impl Tlp {
         self.is_in_flight() && self.high_seq == end
     }
 
-    /// Records that a probe was sent. `nxt` is the next byte after it.
+    /// Records that a probe was sent. `nxt` is `snd_nxt` after the probe, and `repeats` states
+    /// whether the probe is a retransmission.
     pub(super) fn begin(&mut self, nxt: u64, repeats: bool) {
         (self.high_seq, self.repeats) = (nxt, repeats);
     }
@@ -58,7 +59,7 @@ impl Tlp {
     }
 }
 
-/// The start of the retransmission timeout.
+/// The time from which the retransmission timeout counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TimeoutFrom {
     Now,
@@ -67,7 +68,7 @@ pub(super) enum TimeoutFrom {
 }
 
 impl Linux {
-    /// Returns whether outstanding segments are protected by a tail loss probe.
+    /// Returns whether the host, the connection and the congestion state permit tail loss probes.
     #[inline]
     pub(super) fn may_probe_loss(&self, tcb: &Tcb) -> bool {
         tcb.profile.tlp
@@ -75,8 +76,9 @@ impl Linux {
             && matches!(self.recovery.ca(), CaState::Open | CaState::Cwr)
     }
 
-    /// Sets the timer for a probe, two round trips and a margin from now, but not after the
-    /// timeout. Returns whether the timer was set.
+    /// Sets the timer for a probe: two round trips and a margin from now, but not after the
+    /// retransmission timeout, which counts from `timeout`. Before the first round-trip sample, the
+    /// time is the initial timeout. Returns whether the timer was set (`tcp_schedule_loss_probe`).
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, tcb: &mut Tcb, timeout: TimeoutFrom) -> bool {
         self.tlp.is_postponed = false;
@@ -102,15 +104,15 @@ impl Linux {
         true
     }
 
-    /// Postpones the timer for a probe until data has left. Returns whether the timer was
-    /// postponed.
+    /// Postpones the timer for a probe until data has been sent. Returns whether the timer was
+    /// postponed: only if segments are outstanding and a probe is permitted.
     #[inline]
     pub(super) fn postpone_loss_probe(&mut self, tcb: &Tcb) -> bool {
         self.tlp.is_postponed = !tcb.board.is_empty() && self.may_probe_loss(tcb);
         self.tlp.is_postponed
     }
 
-    /// Sets the timer that was postponed, unless data has set it.
+    /// Sets the timer that was postponed, unless a transmission has set it.
     #[inline]
     pub(super) fn schedule_postponed_probe(&mut self, tcb: &mut Tcb) {
         if self.tlp.is_postponed {
@@ -118,8 +120,9 @@ impl Linux {
         }
     }
 
-    /// Sends a probe: a new segment if there is one, otherwise a retransmission of the last
-    /// segment.
+    /// Handles the expiry of the probe timer. Unless a probe is in flight, sends new data if the
+    /// peer's window permits, and otherwise retransmits the last segment. Then sets the
+    /// retransmission timer (`tcp_send_loss_probe`).
     pub(super) fn send_loss_probe(&mut self, tcb: &mut Tcb) {
         if !self.tlp.is_in_flight() && self.probe_tail(tcb) {
             tcb.stats.tlps += 1;
@@ -148,8 +151,9 @@ impl Linux {
         sent
     }
 
-    /// Processes the acknowledgement of a probe. Returns whether the acknowledgement may cover the
-    /// original segment instead of the probe.
+    /// Processes the acknowledgement number `number` while a probe is in flight. If the probe
+    /// repaired a loss, reduces the window. Returns true if the acknowledgement may be for a
+    /// retransmitted probe or for its original (`tcp_process_tlp_ack`).
     pub(super) fn process_tlp_ack(&mut self, tcb: &mut Tcb, number: u64, ack: &AckState) -> bool {
         let high = self.tlp.high_seq;
         if number < high {

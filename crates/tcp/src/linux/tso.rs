@@ -18,12 +18,11 @@ use crate::cc::TsoSegments;
 use crate::state::CaState;
 use crate::tcb::Tcb;
 
-/// The space that Linux reserves for headers. It is 256 B in kernels without wireless networks,
-/// such as cloud kernels, one of which serves to validate the simulator. It is 320 B in kernels
-/// with wireless networks.
+/// The space in bytes that Linux reserves for headers: 320 in kernels with wireless networks, and
+/// 256 in kernels without, such as the cloud kernel that validates the simulator.
 pub(super) const MAX_TCP_HEADER: u64 = 256;
-/// The maximum number of bytes that an interface accepts at once: 64 KiB minus the space for
-/// headers (`sk_gso_max_size`).
+/// The maximum number of bytes that an interface accepts at once: 64 KiB minus one byte and the
+/// space for headers (`sk_gso_max_size`).
 pub(super) const GSO_MAX: u64 = 65_536 - 1 - MAX_TCP_HEADER;
 /// The divisor of the window for the amount that is worth sending at once (`tcp_tso_win_divisor`).
 const WINDOW_SHARE: u64 = 3;
@@ -31,8 +30,8 @@ const WINDOW_SHARE: u64 = 3;
 /// It also does not wait if the next acknowledgement is expected later than this, or later than
 /// half a round trip.
 const DEFER_LIMIT: Duration = Duration::from_millis(1);
-/// The round-trip time that halves the addition to a burst on a short path, as the binary logarithm
-/// of microseconds (`tcp_tso_rtt_log`).
+/// The binary logarithm, in microseconds, of the minimum round-trip time that halves the addition
+/// to a burst once (`tcp_tso_rtt_log`).
 const RTT_SHIFT: u32 = 9;
 
 /// The data that is sent at once.
@@ -55,8 +54,8 @@ struct Head {
 
 impl Tcb {
     /// Returns the number of segments that are worth sending at once (`tcp_tso_autosize`). They
-    /// take a millisecond at the send rate, and more on short paths. The controller may state a
-    /// minimum or the exact number. Without bursts, the number is one.
+    /// take about a millisecond at the pacing rate, and more on short paths. The controller may
+    /// state a minimum or the exact number. Without bursts, the number is one.
     #[inline]
     pub(super) fn tso_segments(&self, mss: u32) -> u64 {
         if !self.profile.bursts {
@@ -78,8 +77,9 @@ impl Tcb {
         if bytes < 2 * mss { least.max(bytes / mss) } else { (bytes.min(GSO_MAX) / mss).max(least) }
     }
 
-    /// Returns the number of segments that the congestion window allows, if any. It is at most half
-    /// of the window, so that two bursts are in flight (`tcp_cwnd_test`).
+    /// Returns the number of segments that the congestion window allows, if any. The number is at
+    /// most half of the window, so that two bursts are in flight. A tail loss probe may always send
+    /// one segment (`tcp_cwnd_test`).
     fn cwnd_quota(&self, push: Push) -> Option<u64> {
         let (cwnd, in_flight) = (self.cwnd_segments(), u64::from(self.board.in_flight()));
         if in_flight < cwnd {
@@ -88,8 +88,8 @@ impl Tcb {
         (push == Push::Probe).then_some(1)
     }
 
-    /// Returns how many of the `held` bytes to send. A small segment at the end waits by Nagle's
-    /// rule (`tcp_mss_split_point`).
+    /// Returns how many of the `held` bytes to send: at most `segments` segments, within the peer's
+    /// window. A small segment at the end waits by Nagle's rule (`tcp_mss_split_point`).
     fn split_point(&self, held: u64, mss: u64, segments: u64, push: Push) -> u64 {
         let most = mss * segments;
         let needed = held.min(self.snd.window_end() - self.snd.nxt);
@@ -107,7 +107,7 @@ impl Tcb {
 
 impl Linux {
     /// Returns the next burst of up to `max_segments` segments of `mss` bytes, if one may be sent
-    /// now. Sets `limited` if the burst waits for the congestion window.
+    /// now. Sets `limited` if the burst is deferred because of the congestion window.
     pub(super) fn next_burst(
         &self,
         tcb: &Tcb,
@@ -146,8 +146,8 @@ impl Linux {
         Some(Burst { bytes: sent, fin: head.fin && sent == bytes })
     }
 
-    /// Returns whether to wait for the next acknowledgement, so that more data is sent at once
-    /// (`tcp_tso_should_defer`).
+    /// Returns whether to wait for the next acknowledgement, so that more data is sent at once.
+    /// Sets `limited` if the congestion window is the reason (`tcp_tso_should_defer`).
     fn should_defer(&self, tcb: &Tcb, head: Head, max_segments: u64, limited: &mut bool) -> bool {
         let now = tcb.clock.now;
         let sent = tcb.snd.last_sent.max(tcb.pacer.departure());
@@ -184,8 +184,8 @@ mod tests {
     use crate::Profile;
     use crate::linux::testing;
 
-    /// `tcp_tso_autosize`: a burst is 1/1024 s of 1.2 windows per round trip. On short paths, 64
-    /// KiB are added, halved for each 512 µs of the minimum round-trip time.
+    /// `tcp_tso_autosize`: a burst is the data of 1/1024 s at 1.2 windows per round trip. On short
+    /// paths, `GSO_MAX` is added, halved for each 512 µs of the minimum round-trip time.
     #[test]
     fn a_burst_is_a_millisecond_or_two_segments() {
         for (cwnd, rtt_us, want) in [
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(tcb.tso_segments(1_448), 1);
     }
 
-    /// `tcp_cwnd_test`: a burst is never more than half of the window.
+    /// `tcp_cwnd_test`: a burst is at most half of the window, but at least one segment.
     #[test]
     fn two_bursts_fit_the_window() {
         let (_, mut tcb) = testing::open("reno");

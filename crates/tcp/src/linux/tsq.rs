@@ -1,10 +1,10 @@
 //! TCP small queues: the limit on a connection's segments in the queue of its host. The driver
 //! reports the memory of these segments by `note_waiting`.
 //!
-//! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`). The limit is two bursts or a
-//! millisecond of the pacing rate, whichever is more, and at most `tcp_limit_output_bytes` unless
-//! the connection paces. In Linux 3.13 to 3.18 (`tcp_write_xmit` of 3.14), the limit is
-//! `tcp_limit_output_bytes`, or a millisecond of the rate if that is more.
+//! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`). The limit is two bursts or
+//! the data of a millisecond at the pacing rate, whichever is more, and at most
+//! `tcp_limit_output_bytes` unless the connection paces. In Linux 3.13 to 3.18 (`tcp_write_xmit` of
+//! 3.14), the limit is `tcp_limit_output_bytes`, or the data of a millisecond if that is more.
 //!
 //! Difference: the sender does not cork automatically (`tcp_should_autocork`). On Linux a small
 //! write waits while other segments of the connection are in the queue of the host, so that later
@@ -30,7 +30,7 @@ pub(super) struct Tsq {
 }
 
 impl Tsq {
-    /// Records that a segment leaves for the queue.
+    /// Records that a segment was sent to the queue.
     #[inline]
     pub(super) fn on_sent(&mut self) {
         if let Some(memory) = &mut self.memory {
@@ -44,8 +44,8 @@ impl Tsq {
         std::mem::take(&mut self.is_released)
     }
 
-    /// Returns whether the queue is full. A connection with only one segment in flight is never
-    /// held back (6.1.60).
+    /// Returns whether the queue is full. A connection with only one outstanding segment is never
+    /// held back (as of Linux 6.1.60).
     fn is_full(&self, tcb: &Tcb) -> bool {
         let queued = self.memory.unwrap_or(0);
         tcb.tsq_bound().is_some_and(|bound| queued >= bound) && tcb.board.packets_out() > 1
@@ -66,7 +66,8 @@ impl Linux {
         released
     }
 
-    /// Returns whether the next segment must wait for the queue or for its departure time.
+    /// Returns whether the next segment must wait for the queue or for its departure time. If it
+    /// must, records that segments are held back, or sets the pacing timer.
     #[inline]
     pub(super) fn must_wait(&mut self, tcb: &mut Tcb) -> bool {
         if self.tsq.memory.is_some() && self.tsq.is_full(tcb) {
@@ -78,7 +79,8 @@ impl Linux {
 }
 
 impl Tcb {
-    /// Returns the memory in bytes that may be in the queue, or `None` for a host without a limit.
+    /// Returns the limit in bytes on the memory of the connection's segments in the queue of its
+    /// host, or `None` for a host without a limit.
     fn tsq_bound(&self) -> Option<u64> {
         let most = self.profile.small_queue;
         if most == 0 {

@@ -26,11 +26,12 @@ pub(super) struct Undo {
     retrans: Option<u32>,
     /// The timestamp of the first retransmission, if there was one (`retrans_stamp`).
     retrans_stamp: Option<u32>,
-    /// The threshold to restore; zero if the congestion is certain (`prior_ssthresh`).
+    /// The slow-start threshold to restore; zero if the congestion is certain, so that neither the
+    /// threshold nor the window is restored (`prior_ssthresh`).
     prior_ssthresh: u64,
-    /// The number of duplicates reported since the start (`dsack_dups`).
+    /// The number of segments reported as duplicates since the connection began (`dsack_dups`).
     dsack_dups: u64,
-    /// The number of segments retransmitted since the start (`total_retrans`).
+    /// The number of segments retransmitted since the connection began (`total_retrans`).
     total_retrans: u64,
 }
 
@@ -53,17 +54,17 @@ impl Undo {
         self.retrans_stamp
     }
 
-    /// Makes the current reduction permanent, because the congestion is certain.
+    /// Makes it impossible to undo the current reduction.
     pub(super) fn rule_out(&mut self) {
         self.marker = 0;
     }
 
-    /// Sets the threshold to restore; zero if the congestion is certain.
+    /// Sets the slow-start threshold to restore; zero if the congestion is certain.
     pub(super) fn set_prior_ssthresh(&mut self, ssthresh: u64) {
         self.prior_ssthresh = ssthresh;
     }
 
-    /// Begins a reduction at `una` with `out` retransmissions in flight.
+    /// Records that a reduction begins at `una` with `out` retransmissions in flight.
     fn begin(&mut self, una: u64, out: u32) {
         self.marker = una;
         self.retrans = (out > 0).then_some(out);
@@ -107,16 +108,18 @@ impl Undo {
 }
 
 impl Linux {
-    /// Begins a reduction that may be undone.
+    /// Records the start of a reduction that may be undone (`tcp_init_undo`).
     pub(super) fn init_undo(&mut self, tcb: &Tcb) {
         // A probe in flight may also be reported as a duplicate.
         let probes = u32::from(self.tlp.has_retransmitted());
         self.undo.begin(tcb.snd.una, tcb.board.retrans_out() + probes);
     }
 
-    /// Returns whether the data acknowledged now was sent before the first retransmission. This
-    /// also holds if there was no retransmission. Without SACK, the state is kept after the repair,
-    /// and the first retransmission is then no longer known.
+    /// Returns whether the acknowledgement is for data that was sent before the first
+    /// retransmission. If no retransmission is recorded, this holds too. The exception is a
+    /// connection without SACK that has repaired all losses: it keeps its state, but no longer has
+    /// the timestamp of the first retransmission. A host that never undoes reductions returns false
+    /// (`tcp_packet_delayed`).
     fn is_packet_delayed(&self, tcb: &Tcb, header: &TcpHeader) -> bool {
         let delayed = match self.undo.retrans_stamp {
             Some(stamp) => echoes_before(header, stamp),
@@ -138,7 +141,8 @@ impl Linux {
         self.undo.is_possible() && (duplicated || self.is_packet_delayed(tcb, header))
     }
 
-    /// Undoes the reduction (`tcp_undo_cwnd_reduction`).
+    /// Undoes the reduction, and restores the window and the slow-start threshold, unless the
+    /// congestion is certain (`tcp_undo_cwnd_reduction`).
     fn undo_reduction(&mut self, tcb: &mut Tcb) {
         if self.undo.prior_ssthresh != 0 {
             tcb.window.cwnd = tcb.cc.undo_cwnd(&tcb.window, self.prr.prior_cwnd());
@@ -154,14 +158,14 @@ impl Linux {
         tcb.notify(CcEvent::Undone);
     }
 
-    /// Undoes the reduction, and unmarks the losses that caused it.
+    /// Removes all tags L, and undoes the reduction.
     fn undo_losses(&mut self, tcb: &mut Tcb) {
         tcb.board.clear_lost();
         self.undo_reduction(tcb);
     }
 
-    /// Ends recovery, and undoes the reduction if possible. Returns whether the state must be kept
-    /// for now.
+    /// Undoes the reduction if possible, and ends recovery unless a connection without SACK must
+    /// keep its state for now. Returns whether the state is kept.
     pub(super) fn try_undo_recovery(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         if self.may_undo(tcb, header) {
             self.undo_reduction(tcb);
@@ -187,8 +191,8 @@ impl Linux {
         true
     }
 
-    /// Undoes a reduction during loss recovery, if a partial acknowledgement or F-RTO's `proof`
-    /// shows that it was spurious. Returns whether it was undone.
+    /// Undoes the reduction after a timeout, if an acknowledgement or F-RTO's `proof` shows that
+    /// the timeout was spurious. Returns whether the reduction was undone.
     pub(super) fn try_undo_loss(&mut self, tcb: &mut Tcb, header: &TcpHeader, proof: Frto) -> bool {
         let proven = proof == Frto::Proven;
         if !proven && !self.may_undo(tcb, header) {
@@ -206,7 +210,8 @@ impl Linux {
         true
     }
 
-    /// Undoes a reduction during fast recovery, if a partial acknowledgement shows it was spurious.
+    /// Undoes a reduction during fast recovery, if a partial acknowledgement shows that the
+    /// reduction was spurious. In this case also records reordering.
     pub(super) fn try_undo_partial(
         &mut self,
         tcb: &mut Tcb,
@@ -226,7 +231,7 @@ impl Linux {
         PartialUndo::Done
     }
 
-    /// Returns whether the state must be kept without SACK. The state is kept until data above
+    /// Returns whether a connection without SACK must keep its state. It does so until data above
     /// `high_seq` is acknowledged, so that duplicates of old data do not start another recovery
     /// (RFC 6582 §3.2).
     fn must_stay_without_sack(&mut self, tcb: &Tcb) -> bool {
@@ -251,11 +256,11 @@ pub(super) enum PartialUndo {
     No,
     /// The reduction is undone.
     Done,
-    /// The degree of reordering is higher than assumed. Retransmissions are still in flight.
+    /// The reduction was spurious, but is not undone while retransmissions are in flight.
     Wait,
 }
 
-/// Returns whether the head, or any segment in flight, has been retransmitted
+/// Returns whether a retransmission is in flight, or the head was ever retransmitted
 /// (`tcp_any_retrans_done`).
 pub(super) fn has_retransmitted(tcb: &Tcb) -> bool {
     use crate::common::scoreboard::EVER_RETRANS;
@@ -289,8 +294,8 @@ mod tests {
         }
     }
 
-    /// Linux 6.1.113 `tcp_packet_delayed`: without a retransmission, nothing can have repaired a
-    /// loss. Without SACK, `retrans_stamp` is cleared early.
+    /// Linux 6.1.113 `tcp_packet_delayed`: without a retransmission, every acknowledgement is for
+    /// an original. Without SACK, `retrans_stamp` is cleared early.
     #[test]
     fn without_a_retransmission_every_arrival_is_an_original() {
         let header = TcpHeader { timestamps: true, ts_ecr: 50, ..TcpHeader::default() };

@@ -10,7 +10,8 @@ use crate::segment::Transmission;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 
-/// The maximum number of doublings of the timer.
+/// The maximum number of doublings of the timer: on Linux, the binary logarithm of the ratio of its
+/// maximum timeout to its minimum timeout, plus one (`tcp_probe0_when`).
 const MAX_DOUBLINGS: u32 = 10;
 
 /// The backoff of the probes.
@@ -21,7 +22,7 @@ pub(super) struct ZeroWindow {
 }
 
 impl ZeroWindow {
-    /// Resets the backoff, because the peer answers.
+    /// Resets the backoff.
     #[inline]
     pub(super) fn reset(&mut self) {
         self.backoff = 0;
@@ -40,8 +41,8 @@ fn base(tcb: &Tcb) -> Duration {
 }
 
 impl Tcb {
-    /// Sets the persist timer if no other timer ensures a response of the peer
-    /// (`tcp_check_probe_timer`).
+    /// Sets the persist timer if data is unsent, nothing is outstanding, and no transmission timer
+    /// is set (`tcp_check_probe_timer`).
     pub(super) fn check_probe_timer(&mut self) {
         let idle = self.board.is_empty() && self.timers.xmit == XmitTimer::Off;
         if idle && self.snd.has_unsent() {
@@ -51,8 +52,8 @@ impl Tcb {
 }
 
 impl Linux {
-    /// Processes an acknowledgement while nothing is outstanding. If the window is open, probing
-    /// ends; otherwise it continues (`tcp_ack_probe`).
+    /// Processes an acknowledgement while nothing is outstanding. If the next segment fits into the
+    /// peer's window, probing ends; otherwise it continues (`tcp_ack_probe`).
     pub(super) fn process_probe_ack(&mut self, tcb: &mut Tcb) {
         if !tcb.snd.has_unsent() {
             return;
@@ -67,7 +68,8 @@ impl Linux {
         }
     }
 
-    /// Handles the expiry of the persist timer.
+    /// Handles the expiry of the persist timer: sends a probe, and sets the timer for the next
+    /// probe (`tcp_probe_timer`).
     pub(super) fn on_persist_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         if !tcb.board.is_empty() || !tcb.snd.has_unsent() {
@@ -76,9 +78,7 @@ impl Linux {
         tcb.stats.window_probes += 1;
         if tcb.snd.nxt < tcb.snd.window_end() {
             // The window is open, but so small that the sender waited (silly window syndrome).
-            let space = tcb.snd.window_end() - tcb.snd.nxt;
-            let payload = tcb.snd.unsent().min(space).min(u64::from(tcb.current_mss()));
-            self.send_probe_segment(tcb, payload as u32);
+            self.send_probe_segment(tcb);
         } else {
             // A segment with an old sequence number makes the peer send an acknowledgement.
             let old = tcb.snd.una - 1;
@@ -91,6 +91,32 @@ impl Linux {
             tcb.arm_paced(XmitTimer::Persist, self.zero_window.span(tcb));
         } else {
             self.zero_window.reset();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linux::testing;
+
+    /// `tcp_write_wakeup` sends the head of the queue as it is, with PSH, if the window has room
+    /// for all of it.
+    #[test]
+    fn a_probe_of_an_open_window_carries_the_fin_that_fits() {
+        for (data, window, payload, fin) in
+            [(0, 1, 0, true), (0, 9_000, 0, true), (300, 301, 300, true), (300, 300, 300, false)]
+        {
+            let (mut linux, mut tcb) = testing::open("reno");
+            tcb.snd.extend(data);
+            (tcb.snd.fin_wanted, tcb.snd.wnd) = (true, window);
+            linux.on_persist_timer(&mut tcb);
+            let segment = tcb.out.pop().flatten().expect("a probe is sent");
+            let flags = segment.header.flags;
+            let sent = (segment.header.payload, flags.has(TcpFlags::FIN));
+            assert_eq!(sent, (payload, fin), "{data} bytes and {window} of window");
+            assert!(flags.has(TcpFlags::PSH) && tcb.snd.fin_sent == fin);
+            assert_eq!(tcb.snd.nxt, segment.header.end());
         }
     }
 }

@@ -1,17 +1,19 @@
-//! The hosts that differ from Linux 6.1.
+//! The profiles of the hosts other than Linux 6.1.
 
 use aqmlab_core::Duration;
 
 use super::{DelayedAckRule, Profile, RtoRule, SB_MAX_ADJUSTED, Stack, ms};
 
 impl Profile {
-    /// Linux 3.17, as in testbeds of papers of 2014 to 2016: no RACK, and a smaller initial
-    /// buffer.
+    /// Returns Linux 3.17, as in testbeds of papers of 2014 to 2016. It has no RACK and no
+    /// compression of acknowledgements, a smaller initial receive buffer, and another limit on
+    /// small queues.
     ///
     /// With the interface's offloads off, as in the testbeds of these papers, this host sends
     /// segment by segment. Since 4.17, Linux builds bursts in any case.
     ///
-    /// Of its forward acknowledgement (FACK), only the counting rule of RFC 6675 is modelled.
+    /// Its forward acknowledgement (FACK) is not modelled. Losses are detected by the rule of RFC
+    /// 6675 instead.
     pub fn linux_3_17() -> Self {
         Self {
             name: "linux-3.17",
@@ -25,7 +27,7 @@ impl Profile {
         }
     }
 
-    /// FreeBSD 10.0 to 10.2.
+    /// Returns FreeBSD 10.0 to 10.2.
     pub fn freebsd() -> Self {
         Self {
             name: "freebsd",
@@ -55,13 +57,13 @@ impl Profile {
         }
     }
 
-    /// FreeBSD 10.3, which counts duplicate acknowledgements by RFC 6675.
+    /// Returns FreeBSD 10.3, which counts duplicate acknowledgements by RFC 6675.
     pub fn freebsd_10_3() -> Self {
         Self { name: "freebsd-10.3", sack_news: true, ..Self::freebsd() }
     }
 
-    /// Windows Server 2012, template *Internet*: Compound TCP, no timestamps, acknowledgements
-    /// delayed by 50 ms, and an initial window of four segments.
+    /// Returns Windows Server 2012 with the template *Internet*: Compound TCP, no timestamps,
+    /// acknowledgements delayed by 50 ms, and an initial window of four segments.
     ///
     /// Its loss recovery is modelled as in RFC 6675, with limited transmit. The model is Linux's
     /// stack without time-based detection. The source of Windows is not public, so this model

@@ -10,7 +10,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// The words, in the order of the variants.
+            /// The words that users write, in the order of the variants.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
             /// Returns the word that users write.
@@ -29,11 +29,11 @@ macro_rules! words {
 }
 
 words! {
-    /// The rule for the retransmission timeout.
+    /// The rule that computes the retransmission timeout.
     enum RtoRule {
         /// The rule of Linux's `tcp_rtt_estimator`.
         Linux = "linux",
-        /// The rule of RFC 6298, without changes.
+        /// The rule of RFC 6298, with the profile's minimum.
         Rfc6298 = "rfc6298",
     }
 }
@@ -122,7 +122,7 @@ macro_rules! bounds {
     };
 }
 
-/// The only stack that reads a setting, if one is named.
+/// The only stack that reads a setting, or `None` if no stack is named.
 macro_rules! reader {
     () => {
         None
@@ -135,14 +135,14 @@ macro_rules! reader {
 macro_rules! profile {
     ($($(#[doc = $doc:literal])+ $(@$stack:ident)? $name:ident
        ($kind:ident $($type:ident)?) = $linux:expr $(, $bounds:expr)?;)+) => {
-        /// The constants and rules of a host.
+        /// The constants and rules of a host's TCP.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Profile {
             /// The name that users write.
             pub name: &'static str,
-            /// The default congestion controller of the host.
+            /// The name of the host's default congestion controller.
             pub default_cc: &'static str,
-            /// The stack of the host.
+            /// The TCP stack that the host runs.
             pub stack: Stack,
             $($(#[doc = $doc])+ pub $name: field!($kind $($type)?),)+
         }
@@ -166,7 +166,8 @@ macro_rules! profile {
                 }
             }
 
-            /// Changes one setting.
+            /// Sets the setting called `name` to `value`. The bounds of the setting are not
+            /// checked.
             ///
             /// # Errors
             ///
@@ -187,7 +188,7 @@ macro_rules! profile {
             }
         }
 
-        /// Every setting. If only one stack reads the setting, that stack is named.
+        /// Every setting, with the only stack that reads it, or `None` if both stacks read it.
         const SETTINGS: &[(Option<Stack>, Param)] = &[$((reader!($($stack)?), Param {
             name: stringify!($name),
             default: to_value!($linux, $kind $($type)?),

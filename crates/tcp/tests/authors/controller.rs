@@ -1,4 +1,4 @@
-//! The interface between a play and a controller.
+//! The interface between a play (`play.rs`) and a controller.
 
 use aqmlab_tcp::cc::CaState;
 
@@ -45,7 +45,7 @@ impl Conn {
     }
 }
 
-/// The facts of an acknowledgement (`rate_sample`).
+/// The values of an acknowledgement (`rate_sample`).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facts {
     pub rtt: u64,
@@ -64,7 +64,7 @@ pub struct Facts {
     pub acks_probe: bool,
 }
 
-/// A lost packet.
+/// A packet that has just been marked as lost.
 #[derive(Clone, Copy, Debug)]
 pub struct Lost {
     pub tx_in_flight: u64,

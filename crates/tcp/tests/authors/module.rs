@@ -1,4 +1,4 @@
-//! The module of a controller, driven by a play.
+//! The module of a controller in this crate, driven by a play (`play.rs`).
 
 use aqmlab_core::{Args, Duration, Instant, Value};
 use aqmlab_tcp::cc::{

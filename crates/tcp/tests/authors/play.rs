@@ -1,5 +1,5 @@
-//! A sender on a bottleneck, for comparisons of a controller with the code of the algorithm's
-//! authors.
+//! A play: a run of a sender on a bottleneck, for comparisons of a controller with the code of the
+//! algorithm's authors.
 //!
 //! The sender is simpler than a connection. An acknowledgement covers the packets that arrived
 //! together. A packet is lost when a third later packet has arrived. A lost packet is not sent
@@ -52,7 +52,7 @@ struct Play<'a, C> {
     lines: Vec<Line>,
 }
 
-/// Plays a recipe; returns the decisions after all acknowledgements.
+/// Runs a recipe, and returns the decision after each acknowledgement.
 pub fn play(recipe: Recipe, to: &mut impl Controller) -> Vec<Line> {
     let start = 1_000_000;
     let conn = Conn::new(start, recipe.rtt_us);
@@ -101,8 +101,8 @@ impl<C: Controller> Play<'_, C> {
         (self.recipe.kbit * step / 100).max(50)
     }
 
-    /// Sends what may be sent. Returns the time for the next packet, unless the window is
-    /// full.
+    /// Sends the packets that may be sent. Returns the time for the next packet, unless the window
+    /// is full.
     fn send(&mut self) -> Option<u64> {
         loop {
             let decision = self.to.decision();

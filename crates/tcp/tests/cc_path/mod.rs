@@ -15,7 +15,7 @@ use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Value};
 use aqmlab_tcp::cc::kinds;
 use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, RateSample, Signal, Window};
 
-/// The payload of a full segment.
+/// The payload of a full segment in bytes.
 pub(crate) const MSS: u32 = 1_448;
 /// The length of a full segment on the wire.
 const WIRE: Bytes = Bytes(1_500);
@@ -41,7 +41,8 @@ pub(crate) fn gauge(cc: &dyn CongestionControl, name: &str) -> f64 {
     found.unwrap_or_else(|| panic!("no gauge {name} in {gauges:?}")).1
 }
 
-/// The bottleneck.
+/// A bottleneck: its rate, the round-trip time without a queue, and the limit of the queue in
+/// packets.
 #[derive(Clone, Copy)]
 pub(crate) struct Path {
     pub(crate) mbit: u64,

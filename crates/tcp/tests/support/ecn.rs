@@ -5,7 +5,7 @@ use aqmlab_tcp::{Config, Connection, Profile, Segment};
 
 use super::controller;
 
-/// Returns the flags whose ACE field has these bits.
+/// Returns the flags whose ACE field is `bits`.
 pub(crate) fn ace(bits: u64) -> TcpFlags {
     TcpFlags::of_ace(bits)
 }
@@ -60,7 +60,8 @@ impl End {
         (Self { tcp, now: Instant::from_millis(40), seq: 1 }, syn_ack)
     }
 
-    /// Passes a segment of the peer with `payload` bytes.
+    /// Passes a segment of the peer with `payload` bytes, and returns the segments sent in
+    /// response.
     pub(crate) fn arrive(
         &mut self,
         bits: TcpFlags,

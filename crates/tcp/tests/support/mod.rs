@@ -1,4 +1,4 @@
-//! Two connections joined by a wire for tests, and scripts.
+//! Support for tests: two connections joined by a wire, and scripts.
 
 #![allow(dead_code, reason = "every test uses a part of it")]
 

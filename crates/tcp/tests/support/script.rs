@@ -20,14 +20,16 @@
 //! ```text
 //! +0ms in  . 1(1000) ack 1 win 5000 sack 2001-3001 ecr 40ms ce
 //! +0ms out P. 1(1000)x3 ack 1 win 64000 sack 5-6 ect0 again
-//! +0ms write 3000 | write unlimited | close | abort
+//! +0ms write 3000 | offer 3000 | write unlimited | close | abort
 //! +0ms event established | readable 3000 | writable | finished | closed | aborted
 //! +0ms check cwnd = 10
 //! ```
 //!
-//! Flags are `S F R P . E W A`; `A` is AE. An `out` line checks flags (except P), numbers, and the fields that
-//! it mentions. Every segment sent needs an `out` line, in order. `x3` stands for three such
-//! segments in a row, `again` for a retransmission.
+//! Flags are `S F R P . E W A`; `A` is AE. All bytes of a `write` must fit into the send buffer,
+//! but not all bytes of an `offer`. An `out` line checks the flags, the sequence number, the
+//! length, and the fields that it mentions. P is checked only if the line has it. Every segment
+//! sent needs an `out` line, in order. `x3` stands for three such segments in a row, and `again`
+//! for a retransmission.
 
 mod described;
 mod words;
@@ -416,11 +418,11 @@ impl Script {
             };
         }
         let found = match name {
-            "cwnd" => metrics.cwnd_bytes,
-            "ssthresh" => metrics.ssthresh_bytes.unwrap_or(0),
-            "in_flight" => metrics.in_flight_bytes,
+            "cwnd" => metrics.sender.cwnd_bytes,
+            "ssthresh" => metrics.sender.ssthresh_bytes.unwrap_or(0),
+            "in_flight" => metrics.sender.in_flight_bytes,
             "rwnd" => metrics.rwnd_bytes,
-            "srtt" => span(metrics.srtt),
+            "srtt" => span(metrics.sender.srtt),
             "rto" => metrics.rto.as_nanos(),
             "rtos" => stats.rtos,
             "tlps" => stats.tlps,

@@ -2,11 +2,11 @@
 //! send.
 //!
 //! A scenario describes the path, the hosts and the applications in lines of words. `until` (ms) is
-//! for the whole scenario. The other words are for host 0 or 1. The words for the host's path are
-//! `delay` (ns), `rate` (bit/s), `queue` (packets), `drop` (the n-th packet sent, from 0) and
-//! `late` (n:ns). The words for its settings are `sack`, `rfc1323`, `nots`, `cubic`, `sndbuf`,
-//! `rcvbuf`, `nodelay` and `news` (FreeBSD 10.3). For its application there are `write T BYTES`,
-//! `pour T` (without limit) and `close T`.
+//! for the whole scenario. The other words are for host 0 or 1. The words for the path from the
+//! host are `delay` (ns), `rate` (bit/s), `queue` (packets), `drop` (the n-th packet sent, from 0)
+//! and `late` (n:ns). The words for its settings are `sack`, `rfc1323`, `nots`, `cubic`, `sndbuf`,
+//! `rcvbuf`, `nodelay` and `news` (FreeBSD 10.3). The words for its application are `write T
+//! BYTES`, `pour T` (without limit) and `close T`, where `T` is a time in ns.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use aqmlab_core::{Args, Instant, TcpFlags, TcpHeader};
 use aqmlab_tcp::cc::kinds;
 use aqmlab_tcp::{Config, Connection, Event, Profile, Segment};
 
-/// The changes to a host's profile and socket.
+/// The words that change a host's profile or socket.
 const SETTINGS: &[&str] =
     &["sack", "rfc1323", "nots", "cubic", "sndbuf", "rcvbuf", "nodelay", "news"];
 

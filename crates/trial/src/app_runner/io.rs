@@ -1,11 +1,11 @@
-//! The interface of the engine to one application.
+//! The interface through which an application uses the engine.
 
 use aqmlab_apps::{ConnId, Io, Open};
 use aqmlab_core::{Instant, Rng, Side};
 
 use super::{Engine, Slot, Wake};
 
-/// Carries out the requests of one application.
+/// The [`Io`] of one application.
 pub(super) struct AppIo<'a, E> {
     pub(super) engine: &'a mut E,
     pub(super) app: u32,

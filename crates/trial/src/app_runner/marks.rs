@@ -5,18 +5,19 @@ use aqmlab_core::Instant;
 
 use crate::spec::Spec;
 
-/// The number of an application's first mark, at the beginning.
+/// The index of an application's first mark, at the start of its part of the measured interval.
 const START: usize = 0;
-/// The number of the second mark, at the end.
+/// The index of an application's second mark, at the end of that part.
 pub(super) const END: usize = 1;
 
 /// The read marks of all applications.
 pub(super) struct ReadMarks {
-    /// The time, number and application of each mark, in the order of time.
+    /// The time, index and application of each mark, ordered by time.
     schedule: Vec<(Instant, usize, usize)>,
-    /// The number of marks in the schedule that have passed.
+    /// The number of marks removed from the schedule.
     passed: usize,
-    /// The bytes read at home and on the internet, by application and mark.
+    /// The bytes read at home and on the internet, by application and mark; `None` for a mark not
+    /// yet set.
     set: Vec<[Option<[u64; 2]>; 2]>,
 }
 
@@ -30,12 +31,13 @@ impl ReadMarks {
         Self { schedule, passed: 0, set: vec![Default::default(); spec.apps.len()] }
     }
 
-    /// Returns the time of the next mark, if there is one.
+    /// Returns the time of the next mark in the schedule, if there is one.
     pub(super) fn next(&self) -> Option<Instant> {
         self.schedule.get(self.passed).map(|(at, ..)| *at)
     }
 
-    /// Removes the next mark, if it is due. Returns the application and the mark's number.
+    /// Removes the next mark from the schedule, if it is due. Returns the application and the
+    /// mark's index.
     pub(super) fn pop(&mut self, now: Instant) -> Option<(usize, usize)> {
         let &(_, mark, app) = self.schedule.get(self.passed).filter(|(at, ..)| *at <= now)?;
         self.passed += 1;

@@ -24,8 +24,8 @@ impl Wake {
     }
 }
 
-/// The wake-ups of all applications. The wake-ups of an application are in the order of their
-/// times, and at equal times in the order of the requests.
+/// The wake-ups of all applications. The wake-ups of an application are ordered by time, and at
+/// equal times by the order of the requests.
 pub(super) struct Wakes {
     by_app: Vec<BinaryHeap<Reverse<(Instant, u64, Wake)>>>,
     /// The number of requests so far.
@@ -42,13 +42,14 @@ impl Wakes {
         self.by_app[app].push(Reverse((at, self.requests, wake)));
     }
 
-    /// Removes and returns the first wake-up of an application, if it is due.
+    /// Removes the first wake-up of an application, if it is due. Returns its notice.
     pub(super) fn pop(&mut self, app: usize, now: Instant) -> Option<Notice> {
         self.next_of(app).filter(|at| *at <= now)?;
         self.by_app[app].pop().map(|Reverse((.., wake))| wake.notice())
     }
 
-    /// Removes and returns the first wake-up of all applications, if it is due.
+    /// Removes the first wake-up of all applications, if it is due. Returns the application and its
+    /// notice.
     pub(super) fn pop_any(&mut self, now: Instant) -> Option<(u32, Notice)> {
         let first = self.by_app.iter().enumerate();
         let first = first.filter_map(|(app, wakes)| Some((wakes.peek()?.0, app)));

@@ -24,8 +24,8 @@ pub struct MeasureSpec {
     #[serde(rename = "window_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub window: Duration,
-    /// The step between the starts of two windows. The window width is a whole multiple of the
-    /// step.
+    /// The time between the starts of two successive windows. The window width is a whole multiple
+    /// of the step.
     #[serde(rename = "step_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub step: Duration,

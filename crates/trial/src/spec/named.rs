@@ -57,7 +57,7 @@ listed! {
     dyn CongestionControl, "CongestionControl", aqmlab_tcp::cc::kinds;
 }
 
-/// A registered kind.
+/// A kind from the list of registered kinds.
 pub struct Registered<T: ?Sized + 'static>(pub &'static Kind<T>);
 
 /// A registered discipline.
@@ -96,7 +96,7 @@ impl<T: ?Sized + Listed> Named for Registered<T> {
     }
 }
 
-/// A congestion controller.
+/// A congestion controller that a specification may name.
 #[derive(Clone, Copy)]
 pub enum Controller {
     /// A congestion controller of the simulator.
@@ -105,7 +105,7 @@ pub enum Controller {
     LinuxOnly(&'static str),
 }
 
-/// The controllers of Linux 6.1 that the simulator lacks.
+/// The controllers of Linux 6.1 that a trial may use and that the simulator lacks.
 const LINUX_ONLY: &[&str] = &[
     "bic",
     "cdg",
@@ -113,6 +113,7 @@ const LINUX_ONLY: &[&str] = &[
     "htcp",
     "hybla",
     "illinois",
+    "lp",
     "nv",
     "scalable",
     "vegas",
@@ -165,12 +166,12 @@ impl Named for Controller {
     }
 }
 
-/// A host profile.
+/// A host profile, by its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Host(&'static str);
 
 impl Host {
-    /// Returns the profile of that name.
+    /// Returns the profile itself.
     ///
     /// # Panics
     ///

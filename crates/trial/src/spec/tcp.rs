@@ -30,11 +30,11 @@ pub struct TcpSpec {
     #[serde(with = "units::bytes")]
     #[schemars(with = "u32")]
     pub mtu: Bytes,
-    /// The value of `TCP_NODELAY`, which overrides the application's choice.
+    /// The value of `TCP_NODELAY`. If it is absent, the application chooses.
     pub nodelay: Option<bool>,
-    /// Whether quick acknowledgements are enabled, which overrides the application's choice.
+    /// Whether quick acknowledgements are enabled. If it is absent, the application chooses.
     pub quickack: Option<bool>,
-    /// Further settings of the host, by name. Durations are in nanoseconds.
+    /// Further settings of the host's TCP, by name. Durations are in nanoseconds.
     pub settings: BTreeMap<String, serde_json::Value>,
 }
 

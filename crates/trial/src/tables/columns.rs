@@ -9,13 +9,13 @@ use crate::table::Column;
 pub(super) struct Numbers(Vec<(&'static str, Vec<f64>)>);
 
 impl Numbers {
-    /// Returns a table without rows that has the columns of `row`, so that an empty table still has
-    /// its columns.
+    /// Returns empty columns with the names in `row`, so that a table without rows still has its
+    /// columns.
     pub(super) fn like<const N: usize>(row: [(&'static str, f64); N]) -> Self {
         Self(row.iter().map(|(name, _)| (*name, Vec::new())).collect())
     }
 
-    /// Adds a row. All rows must have the same columns.
+    /// Adds a row. All rows must have the same columns in the same order.
     pub(super) fn row<const N: usize>(&mut self, values: [(&'static str, f64); N]) {
         for ((_, column), (_, value)) in self.0.iter_mut().zip(values) {
             column.push(value);

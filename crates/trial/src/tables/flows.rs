@@ -9,7 +9,8 @@ use crate::findings::FlowFindings;
 use crate::table::{Column, Table, Words};
 
 impl View<'_> {
-    /// Returns the rows of flow tables: each application and direction that has a packet.
+    /// Returns the application, direction and report of each row of flow tables. An application has
+    /// a row for a direction in which a packet was sent or arrived.
     pub(super) fn ways(&self) -> impl Iterator<Item = (usize, Direction, &DirectionReport)> {
         self.findings.flows.iter().enumerate().flat_map(|(flow, found)| {
             Direction::BOTH
@@ -58,7 +59,7 @@ impl View<'_> {
         Table::new(columns)
     }
 
-    /// Returns the measures of one direction of a flow.
+    /// Returns the measures of one direction of a flow, by column.
     fn quantities(
         found: &FlowFindings,
         direction: Direction,

@@ -42,7 +42,7 @@ impl Frame {
     }
 }
 
-/// The sojourn times of the packets that left a link's queue.
+/// The sojourn times and bytes of the packets that left a link's queue.
 #[derive(Clone, Debug)]
 pub struct QueueReport {
     /// The sojourn times of packets that left within the interval of the statistics.
@@ -50,7 +50,7 @@ pub struct QueueReport {
     /// The longest sojourn time in each step of the time series.
     pub worst: Vec<Duration>,
     /// The sum of the sojourn times in `sojourn`. By Little's law, it is about the integral of the
-    /// backlog over the interval.
+    /// backlog in packets over the interval.
     pub waited: Duration,
     /// IP bytes of the packets that left within the interval.
     pub bytes: u64,
@@ -90,7 +90,8 @@ impl QueueReport {
             self.bytes += u64::from(ip_len);
         }
     }
-    /// Opens the step that contains `left`. Most packets need no division.
+    /// Opens the step that contains `left`. The division is separate because most packets need
+    /// none.
     #[cold]
     fn open_step(&mut self, frame: &Frame, left: Instant) {
         self.step = (left.as_nanos() / frame.step) as usize;

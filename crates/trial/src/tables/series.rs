@@ -1,4 +1,5 @@
-//! Tables of time series of applications and flows, and of the measures of applications.
+//! The tables of the time series of flows and applications, and the table of the applications'
+//! measures.
 
 use aqmlab_core::{Duration, Instant};
 use aqmlab_measure::{Bin, Windows};

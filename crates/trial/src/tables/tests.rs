@@ -1,4 +1,4 @@
-//! Tests every cell of every table with findings computed by hand.
+//! Tests every cell of the tables, except `hosts`, against values computed by hand.
 
 use aqmlab_apps::Carries;
 use aqmlab_core::{Direction, Duration, Instant, Side};

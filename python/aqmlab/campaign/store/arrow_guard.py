@@ -2,8 +2,9 @@
 
 A folder may come from an untrusted source. A few bytes of a stream can request any amount of
 memory: buffers state their decompressed size, and batches state their number of rows. This
-module first reads both from the message in Arrow's format (`Message.fbs`, encoded as FlatBuffers).
-It refuses streams that are larger than a trial can need. It then validates the decompressed data.
+module first reads these sizes and numbers from the messages of the stream (`Message.fbs`, encoded
+as FlatBuffers). It refuses streams that are larger than a trial can need. It then validates the
+decompressed data.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_BYTES = 2**30
-"""The maximum memory of a table. Time series of ten thousand applications need 75 % of it."""
+"""The maximum memory of a table in bytes. Time series of ten thousand applications need 75 %."""
 
 _HEADER = 2  # the field of a Message that holds its content
 _ROWS, _BUFFERS, _PACKED = 0, 2, 3  # fields of a RecordBatch: length, buffers, compression
@@ -54,7 +55,10 @@ def _refuse_absurd(data: bytes) -> None:
 
 
 def _measured(message: pa.ipc.Message) -> tuple[int, int]:
-    """The number of rows of a batch, and its decompressed size in bytes, as it states them."""
+    """The number of rows and the decompressed size in bytes that a batch states.
+
+    Raises `ValueError` for a malformed message.
+    """
     body = memoryview(message.body)
     try:
         batch = _Table(message.metadata.to_pybytes()).table(_HEADER)
@@ -78,23 +82,26 @@ class _Table:
         self._place = self._get("I", 0) if place is None else place
 
     def offset(self, field: int) -> int | None:
-        """The position of a field, if present."""
+        """The position of field number `field`; `None` if the field is absent."""
         fields = self._place - self._get("i", self._place)
         at = 4 + 2 * field
         found = self._get("H", fields + at) if at < self._get("H", fields) else 0
         return self._place + found if found else None
 
     def number(self, field: int) -> int:
-        """The whole number in a field; 0 if the field is absent."""
+        """The 64-bit integer in a field; 0 if the field is absent."""
         at = self.offset(field)
         return 0 if at is None else self._get("q", at)
 
     def table(self, field: int) -> _Table:
-        """Reads a nested table."""
+        """The table to which a field refers; raises `ValueError` if the field is absent."""
         return _Table(self._data, self._followed(field))
 
     def pairs(self, field: int) -> list[tuple[int, int]]:
-        """Reads a list of pairs of whole numbers."""
+        """The list of pairs of 64-bit integers to which a field refers.
+
+        Raises `ValueError` if the field is absent or the list is too long for the message.
+        """
         at = self._followed(field)
         count = self._get("I", at)
         if 16 * count > len(self._data):

@@ -1,8 +1,8 @@
 """The record of a chunk whose trials are all in the tables, with the checksums of these tables.
 
-A running campaign keeps it beside the trial files. The manifest of a complete campaign holds the
-same data and replaces it. A record names its campaign and its chunk, and only files of this chunk.
-A record in the place of another record is therefore refused.
+A running campaign keeps the record beside the trial files. The manifest of a complete campaign
+holds the same data and replaces the record. A record names its campaign and its chunk, and only
+files of this chunk. A record in the place of another record is therefore refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aqmlab.campaign.store import json_record
 from aqmlab.campaign.store.manifest import Count, FilePath
 
 _MOST_BYTES = 2**24
-"""The largest record that is read. The record of a hundred trials has a few kilobytes."""
+"""The largest record that is read, in bytes. A record of a hundred trials has a few kilobytes."""
 
 Alternatives = Annotated[tuple[FileChecksum, ...], Meta(min_length=1, max_length=2)]
 """The valid checksums of a file. Two checksums are valid while the file is being replaced."""
@@ -55,7 +55,7 @@ class ChunkRecord(Struct, frozen=True):
         return None
 
     def write(self, path: Path) -> None:
-        """Writes the record to `path`; raises `DiskError`."""
+        """Writes the record to `path`, atomically and with a checksum; raises `DiskError`."""
         write_atomically(path, with_checksum(json_record.text_of(to_builtins(self))))
 
 

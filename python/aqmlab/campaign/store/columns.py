@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LABELS = ("queue_label", "rate_label", "rtt_label", "place_label")
-"""Columns that `Results.labelled` adds to a table."""
+"""The columns that `CampaignResults.labelled` adds to a table."""
 
 
 LAST = "seed"
@@ -43,7 +43,7 @@ class Columns:
         A condition with the name of a table's column becomes `condition.NAME`.
 
         `taken` are the names of all tables' columns, and `own` are the names of this table's
-        columns. A table with base round-trip times of its own gets no second column of these.
+        columns. A table that has its own column of base round-trip times gets no second one.
         """
         import pyarrow as pa
 
@@ -58,7 +58,10 @@ class Columns:
         return pa.schema([("trial", pa.string()), *front, (LAST, pa.int64())])
 
     def arrays(self, rows: Sequence[tuple[Trial, pa.Table]], own: Sequence[str]) -> list[pa.Array]:
-        """The leading columns of a table with the columns `own`: a value for each row of `rows`."""
+        """The leading columns of a table whose other columns are `own`, with a value for each row.
+
+        `rows` holds the rows of each trial.
+        """
         import numpy as np
         import pyarrow as pa
 

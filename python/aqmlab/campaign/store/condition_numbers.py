@@ -35,7 +35,7 @@ class ConditionedTrial(Protocol):
 
     @property
     def conditions(self) -> Mapping[str, ConditionValue]:
-        """The varied values."""
+        """The varied values, by parameter."""
 
     @property
     def links(self) -> Mapping[Direction, LinkFacts]:
@@ -67,13 +67,13 @@ def _of_path(trials: Sequence[ConditionedTrial]) -> dict[str, list[Number]]:
 
 
 def _most_common(values: Iterable[float]) -> Number:
-    """The most frequent value. Among equally frequent values, it is the first."""
+    """The most frequent value, or the first of equally frequent values; `None` without values."""
     counted = Counter(values).most_common(1)
     return counted[0][0] if counted else None
 
 
 def _of_conditions(trials: Sequence[ConditionedTrial]) -> dict[str, list[Number]]:
-    """The numbers of each condition whose values are all quantities.
+    """The numbers of each condition whose values are all quantities in text, by column.
 
     A trial without the condition, or with "off", has `None`.
     """
@@ -108,7 +108,7 @@ _Reader = Callable[[str], tuple[float, ...]]
 
 
 def _two_rates(text: str) -> tuple[float, float]:
-    """The rates of "12/1 Mbit/s", down and up."""
+    """The rates of "12/1 Mbit/s" in Mbit/s, down and up."""
     down, up = rate_pair(text)
     return _mbit(down), _mbit(up)
 
@@ -140,7 +140,7 @@ _READERS: Sequence[tuple[_Ends, _Reader]] = (
 )
 
 ENDS = tuple(end for ends, _ in _READERS for end in ends)
-"""The suffixes of the names of number columns."""
+"""The suffixes that `columns` appends to the names of conditions, after an underscore."""
 
 
 def _reading(texts: Sequence[str | None]) -> tuple[_Ends, list[tuple[float, ...]]] | None:

@@ -52,7 +52,7 @@ class RecordedResults:
     """The checksum of each file, by its path in the campaign's folder."""
 
     def add(self, trials: Sequence[Trial], chunk: ChunkRecord) -> None:
-        """Adds the results of trials of a chunk."""
+        """Adds the results of `chunk`, whose recorded trials are `trials`."""
         self.digests |= zip((one.index for one in trials), chunk.digests, strict=True)
         self.events += chunk.events
         self.packets += chunk.packets
@@ -74,7 +74,7 @@ class Dataset:
 
     @cached_property
     def _recorded(self) -> list[set[int]]:
-        """The finished trials of each chunk, by their indices."""
+        """The indices of the finished trials of each chunk."""
         return [self._recorded_in(chunk) for chunk in range(len(self.chunks))]
 
     def has(self, trial: Trial) -> bool:
@@ -102,13 +102,17 @@ class Dataset:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """A context in which trials can be kept. Chunks are sealed in the background."""
+        """A context in which `keep` can be called. A thread seals chunks in the background."""
         with ThreadPoolExecutor(1, thread_name_prefix="aqmlab-seal") as self._sealer:
             yield
             self._wait()
 
     def keep(self, trial: Trial, data: bytes) -> None:
-        """Records a finished trial; raises `DiskError`."""
+        """Writes the trial file of a finished trial. Starts to seal its chunk if the chunk is full.
+
+        Raises `DiskError` if a file cannot be written, and `RequestError` if the folder was removed
+        or replaced.
+        """
         chunk = trial.index // CHUNK
         self._folder.refuse_replaced()
         write_atomically(self._folder.part_path(trial.index), data, synced=False)
@@ -122,7 +126,11 @@ class Dataset:
         return len(self._recorded[chunk]) == len(self.chunks[chunk])
 
     def complete(self) -> RecordedResults:
-        """Writes the remaining trials to the tables; returns all results in the tables."""
+        """Writes the remaining trials to the tables; returns all results in the tables.
+
+        Gives all files of a table the same columns if all trials are finished. Raises
+        `RequestError` if the tables do not hold the recorded trials.
+        """
         found = RecordedResults()
         for chunk, trials in enumerate(self.chunks):
             if self.is_full(chunk):
@@ -139,7 +147,7 @@ class Dataset:
         return found
 
     def unsealed(self, chunk: int) -> Finished | None:
-        """The finished trials in the trial files of a chunk, if it has no record."""
+        """The finished trials in the trial files of a chunk; `None` if the chunk has a record."""
         return None if chunk in self._records else self._finished(chunk)
 
     def _finished(self, chunk: int) -> Finished:
@@ -153,7 +161,7 @@ class Dataset:
         return {one.index for one in trials if self._has_part(one)}
 
     def _has_part(self, trial: Trial) -> bool:
-        """Returns whether a trial file exists and is intact."""
+        """Returns whether a trial file exists and is intact; adds a damaged file to `damaged`."""
         path = self._folder.part_path(trial.index)
         try:
             fault = fault_of(path, trial.origin(self._campaign))
@@ -164,7 +172,10 @@ class Dataset:
         return fault is None
 
     def _read_records(self, damaged: dict[Path, str]) -> dict[int, ChunkRecord]:
-        """Reads the records of sealed chunks, and adds invalid records to `damaged`."""
+        """The valid records by chunk; adds invalid records to `damaged`.
+
+        A record is ignored if all files of its chunk are gone.
+        """
         found = {}
         for chunk, trials in enumerate(self.chunks):
             path = self._folder.record_path(chunk)
@@ -184,7 +195,10 @@ class Dataset:
         return found
 
     def _hold_against_tables(self, found: RecordedResults) -> None:
-        """Raises `RequestError` unless `trials` has each recorded trial once, with its digest."""
+        """Checks that the table `trials` has each trial of `found` once, with its digests.
+
+        Raises `RequestError` if not, or if a file of the table is damaged.
+        """
         for chunk, trials in enumerate(self.chunks):
             path = self._folder.chunk_path(TRIALS, chunk)
             expected = [
@@ -216,7 +230,7 @@ class Dataset:
         self._folder.remove_parts([one.index for one in self.chunks[chunk]])
 
     def _write_tables(self, chunk: int) -> ChunkRecord:
-        """Writes the tables of the finished trials of a chunk; returns their record."""
+        """Writes the tables of the finished trials of a chunk; returns the chunk's record."""
         self._folder.refuse_replaced()
         finished = self._finished(chunk)
         files = {
@@ -259,9 +273,11 @@ class Dataset:
     def _replace(
         self, chunk: int, path: Path, front: int, schema: pa.Schema, *, is_due: bool
     ) -> None:
-        """Rewrites a file with the columns of `schema` if `is_due`, and stores its checksum.
+        """Rewrites a file with the columns of `schema` if `is_due`.
 
-        The record holds the old and the new checksum during the replacement.
+        Before the replacement, the new checksum is added to the record beside the old checksum, so
+        the record matches the file at every moment. If the file was already rewritten, only its
+        present checksum is kept.
         """
         name = self._folder.relative(path)
         if is_due:
@@ -279,12 +295,12 @@ class Dataset:
 
 
 def is_in_tables(folder: Folder, trial: Trial) -> bool:
-    """Returns whether the chunk of a recorded trial has tables."""
+    """Returns whether the chunk of `trial` has a file in the table `trials`."""
     return folder.chunk_path(TRIALS, trial.index // CHUNK).is_file()
 
 
 def lost_trials(folder: Folder, manifest: Manifest, trials: Sequence[Trial]) -> list[Trial]:
-    """The trials of a complete campaign whose tables the user has removed.
+    """The trials of a complete campaign in chunks that have lost all their files.
 
     Raises `RequestError` for a file with a wrong checksum.
     """
@@ -319,7 +335,7 @@ def write_records(
 
 
 def _by_table(paths: Mapping[Path, object]) -> list[list[Path]]:
-    """The files of each table."""
+    """Groups table files by table."""
     tables: dict[str, list[Path]] = {}
     for path in paths:
         tables.setdefault(path.parent.parent.name, []).append(path)

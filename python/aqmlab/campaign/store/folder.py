@@ -9,12 +9,12 @@
 | `trials/chunk=0000.json`               | the record of a chunk, until the manifest holds it |
 | `trials/lock`                          | locked by the process that runs the campaign      |
 
-The table `trials` has one row per trial: conditions, seed, digest, and the resolved trial. Every
-other table begins with trial, conditions and seed.
+The table `trials` has one row per finished trial, with its digest, counts and resolved trial. Every
+table begins with trial, conditions and seed.
 
 Files are written atomically, in an order that always permits the completion of an unfinished
 folder. Trial files come first, then the tables of a chunk, then the chunk's record with the
-checksums of its tables. Only then are its trial files removed. The manifest comes last. It marks
+checksums of its tables. The chunk's trial files are then removed. The manifest comes last. It marks
 the campaign as complete and holds all checksums. The records are then removed. The bytes of a
 complete folder depend neither on the number of processes nor on interruptions.
 
@@ -51,7 +51,7 @@ from aqmlab.engines import registry
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A trial in its campaign's folder."""
+    """A trial of a campaign; `index` is its position in the campaign, from 0."""
 
     index: int
     id: str
@@ -70,7 +70,7 @@ class Trial:
 
     @property
     def spec_digest(self) -> str:
-        """The digest of `spec`."""
+        """The recorded digest of `spec` if there is one, and otherwise a digest of `spec`."""
         return self.recorded or spec_digest(self.spec)
 
     def key(self) -> str:
@@ -129,7 +129,10 @@ class Folder:
             ) from None
 
     def _below(self) -> str | None:
-        """Suggests a campaign below this folder, if any. The folder may be a study's folder."""
+        """Suggests a campaign one or two levels below this folder, if any.
+
+        The folder may be a study's folder.
+        """
         found = sorted([*self.path.glob(f"*/{MANIFEST}"), *self.path.glob(f"*/*/{MANIFEST}")])[:1]
         return f"it holds campaigns; did you mean `{found[0].parent}`?" if found else None
 
@@ -143,12 +146,16 @@ class Folder:
         return any(path for place in places for path in self.path.glob(place))
 
     def write_manifest(self, manifest: Manifest) -> None:
-        """Replaces the manifest."""
+        """Writes the manifest with its checksum, atomically.
+
+        Raises `DiskError` if it cannot be written, and `RequestError` if the locked folder was
+        removed or replaced.
+        """
         self.refuse_replaced()
         write_atomically(self.manifest_path, with_checksum(manifest.text()))
 
     def write_catalogue(self, text: str) -> FileChecksum:
-        """Replaces the file of the tables' SQL views; returns its checksum."""
+        """Writes the SQL of the tables' views atomically; returns the checksum of the file."""
         self.refuse_replaced()
         path = self.path / CATALOGUE
         write_atomically(path, text.encode())
@@ -171,11 +178,11 @@ class Folder:
         return path.relative_to(self.path).as_posix()
 
     def damaged(self, path: Path, problem: str) -> DamagedError:
-        """The error for a damaged table file, with its remedy."""
+        """The error for a damaged file of this folder, with its remedy."""
         return layout.damaged(self.path, path, problem)
 
     def make(self) -> None:
-        """Creates the folder, with a subfolder for trial files."""
+        """Creates the folder, with a subfolder for trial files; raises `DiskError`."""
         try:
             (self.path / PARTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -196,7 +203,7 @@ class Folder:
     def clear_finished(self) -> None:
         """Removes the records of chunks and their folder, which a complete campaign does not need.
 
-        The campaign counts as complete even if these files cannot be removed.
+        Releases the lock. The campaign counts as complete even if these files cannot be removed.
         """
         if not (self.path / PARTS).is_dir():
             return
@@ -211,7 +218,10 @@ class Folder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Locks the folder for this process. The lock ends with the process."""
+        """Creates the folder if necessary, and locks it for this process within the context.
+
+        A killed process also releases the lock. Raises `RequestError` if another process holds it.
+        """
         self.make()
         path = self.path / PARTS / LOCK
         try:
@@ -250,7 +260,7 @@ class Folder:
 
 
 def campaign_key(trials: Sequence[Trial], engine: str, versions: Mapping[str, str]) -> str:
-    """The key of a campaign: a digest of its trials and of the software that runs them."""
+    """The key of a campaign: a digest of its trials and of the software that runs the trials."""
     made_by = registry.identity(engine, versions)
     folded = hashlib.sha256(f"{FORMAT} {engine} {made_by}\n".encode())
     for trial in trials:

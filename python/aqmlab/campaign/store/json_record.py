@@ -68,7 +68,7 @@ def parsed_member(text: bytes, name: str) -> Any:
 
 
 def _parsed(text: bytes) -> Any:
-    """The plain values of a JSON text, including infinite numbers; raises `MalformedError`."""
+    """The plain values of a JSON text; raises `MalformedError`. Accepts `Infinity` and `NaN`."""
     try:
         return json.loads(text.decode("utf-8"))  # the parser would guess the encoding of bytes
     except json.JSONDecodeError as error:
@@ -84,7 +84,7 @@ def _parsed(text: bytes) -> Any:
 
 
 def _fault_of(value: Any, kind: Any) -> str | None:
-    """Describes the first wrong value, if any: its place, what was expected and what was found."""
+    """Describes the first wrong value, if any: its place, the expected type and the value found."""
     found = next(_faults((), value, kind), None)
     if found is None:
         return None

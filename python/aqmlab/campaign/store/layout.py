@@ -1,6 +1,6 @@
 """The names of the files in a campaign's folder, and of the table of trials.
 
-Readers of single files import this module instead of `folder`, which also reads manifests.
+Readers of single files import this module and not `folder`, which also reads manifests.
 """
 
 from __future__ import annotations

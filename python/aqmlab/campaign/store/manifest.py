@@ -31,7 +31,7 @@ TABLE_NAME = "[A-Za-z][A-Za-z0-9_]{0,63}"
 """The pattern of tables' names, which are also names of folders and files, and SQL identifiers."""
 
 MOST_BYTES = 2**30
-"""The largest manifest that is read. A manifest of 100,000 trials has about 40 MB."""
+"""The largest manifest that is read, in bytes. A manifest of 100,000 trials has about 40 MB."""
 
 # Names of trials are valid file names. Two names that fit the pattern are special folders. `\Z`
 # matches only at the end of the text; `$` also matches before a final line break.
@@ -61,7 +61,7 @@ DIRECTIONS: tuple[Direction, ...] = ("down", "up")
 
 
 class LinkFacts(Struct, frozen=True):
-    """The rate and the discipline of a link."""
+    """The rate in Mbit/s and the discipline of a link."""
 
     mbit: _Number
     queue: str
@@ -112,9 +112,9 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The scenario after inheritance and overrides."""
     trials: Annotated[tuple[TrialEntry, ...], Meta(min_length=1)]
     apps: Mapping[str, str]
-    """The kind of each application in the first trial that has it."""
+    """The kind of each application, by name, in the first trial that has the application."""
     app_groups: Mapping[str, str]
-    """The name of each application in figures."""
+    """The name of each application in figures, by its own name: see `trial_facts.group_apps`."""
     stated_tolerances_ms: Mapping[str, _Number]
     """The largest round-trip times that the scenario tolerates, by application."""
     stated_rates_mbit: Mapping[str, _Number] = {}
@@ -147,7 +147,7 @@ class Manifest(CampaignFacts, frozen=True, kw_only=True, omit_defaults=True):
     digests: tuple[str | None, ...] | None = None
     """The digest of each trial; absent while trials run."""
     failed: Mapping[str, str] = {}
-    """The error of each trial that failed."""
+    """The error of each trial that failed, by the trial's name."""
     events: Count | None = None
     packets: Count | None = None
     files: Mapping[FilePath, FileChecksum] | None = None
@@ -156,12 +156,12 @@ class Manifest(CampaignFacts, frozen=True, kw_only=True, omit_defaults=True):
     """The checksum of the manifest's own text; absent if it was not read from a file."""
 
     def digest_by_trial(self) -> dict[str, str | None]:
-        """The digest of each trial by its name; `None` for a trial without a recorded result."""
+        """The digest of each trial, by the trial's name; `None` for a trial without a result."""
         digests = self.digests or (None,) * len(self.trials)
         return {one.id: digest for one, digest in zip(self.trials, digests, strict=True)}
 
     def seeds(self) -> list[int]:
-        """The seeds of the trials, in order."""
+        """The distinct seeds of the trials, in increasing order."""
         return sorted({one.seed for one in self.trials})
 
     def is_behind(self, other: Manifest) -> bool:
@@ -195,7 +195,7 @@ _OF_SCENARIO = [
 
 
 def before_results(facts: CampaignFacts, engine: str, key: str) -> Manifest:
-    """The manifest of a campaign without results."""
+    """The manifest of a campaign before it has results. `key` is the campaign's key."""
     own = structs.asdict(facts)
     return Manifest(format=FORMAT, engine=engine, campaign=key, complete=False, **own)
 
@@ -242,7 +242,7 @@ def _contradictions(manifest: Manifest) -> Iterator[str]:
 
 
 def _refused(path: Path, text: bytes, problem: str) -> RequestError:
-    """The error for an invalid manifest. An unknown format takes precedence."""
+    """The error for an invalid manifest: `problem`, or that its format is not known."""
     found = json_record.parsed_member(text, "format")
     if found == FORMAT and isinstance(found, int):
         return _damaged(path, problem)

@@ -1,4 +1,4 @@
-"""Prevents overwriting of a campaign's own files."""
+"""Protects a campaign's own files from exports and answers that would replace them."""
 
 from __future__ import annotations
 

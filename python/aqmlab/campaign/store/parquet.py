@@ -60,7 +60,7 @@ class Finished:
         return [*self._own, TRIALS]
 
     def schema(self, name: str) -> pa.Schema:
-        """The columns of a table over all these trials."""
+        """The columns of the table `name` over all these trials, with the leading columns."""
         import pyarrow as pa
 
         own = self._own[name]
@@ -72,9 +72,9 @@ class Finished:
         return digests, sum(one[1] for one in self._heads), sum(one[2] for one in self._heads)
 
     def write(self, chunk: int) -> dict[Path, FileChecksum]:
-        """Writes every table of the chunk and returns the checksums of their files.
+        """Writes every table of the chunk and returns the checksum of each file.
 
-        Raises `DiskError` and leaves no partial file.
+        Raises `DiskError` if a write fails, and leaves no partial file.
         """
         with ExitStack() as stack:
             waiting = {name: _Waiting(ROWS_PER_GROUP) for name in self._own}
@@ -136,7 +136,7 @@ class Finished:
             raise self._folder.damaged(path, reason) from None
 
     def _joined(self, name: str, rows: Sequence[tuple[Trial, pa.Table]]) -> pa.Table:
-        """The rows of trials with the leading columns."""
+        """A table of the rows of trials, with the leading columns."""
         import pyarrow as pa
 
         own = pa.concat_tables([self._own[name].empty_table(), *(table for _, table in rows)])
@@ -196,7 +196,7 @@ class TableFile:
 def table_file(
     path: Path, schema: pa.Schema, before_it_stands: Callable[[FileChecksum], None] | None = None
 ) -> Iterator[TableFile]:
-    """A Parquet file that appears at `path` when it is complete and on the disk.
+    """Yields a Parquet file that appears at `path` when it is complete and on the disk.
 
     `before_it_stands` receives its checksum before the file replaces any previous file. On failure
     the function removes the partial file and raises `DiskError`.
@@ -230,8 +230,9 @@ def table_file(
 def read_table(source: Path | bytes, columns: Sequence[str] | None = None) -> pa.Table:
     """Reads the Parquet file at a path or in memory, or some of its `columns`.
 
-    The calling thread reads alone. Arrow's own `read_table` reads ahead in threads. Such a thread
-    aborts the process if it releases the file's bytes, a Python object, while the interpreter ends.
+    Only the calling thread reads. Arrow's own `read_table` reads ahead in other threads. Such a
+    thread aborts the process if it releases the file's bytes, a Python object, while the
+    interpreter ends.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -254,13 +255,13 @@ def _parquet_writer(file: BinaryIO, schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def _close(file: BinaryIO | pq.ParquetWriter) -> None:
-    """Closes a complete file, or a failed file that will be removed."""
+    """Closes a file and ignores errors: the file is complete, or it will be removed."""
     with suppress(OSError):
         file.close()
 
 
 def _repeated(schema: pa.Schema) -> list[str]:
-    """The columns with few distinct values."""
+    """The names of the columns to store as dictionaries, because their values often repeat."""
     import pyarrow as pa
 
     leading = schema.names[: leading_columns(schema)]
@@ -296,7 +297,7 @@ def _schema_of(columns: dict[str, pa.DataType]) -> pa.Schema:
 def widen(known: dict[str, pa.DataType], schema: Iterable[pa.Field]) -> None:
     """Adds the columns of `schema` to `known`.
 
-    For a column with two types, text replaces numbers, and floats replace counts.
+    A column with two types becomes text if one of them is text, and otherwise becomes a float.
     """
     import pyarrow as pa
 

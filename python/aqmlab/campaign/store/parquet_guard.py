@@ -1,4 +1,4 @@
-"""Checks the sizes that Parquet files state before their rows are read.
+"""Checks, before the rows of Parquet files are read, the sizes that the files state.
 
 A folder may come from an untrusted source, and a checksum shows only that nobody changed a file
 since it was recorded. A few bytes can state any number of rows, and compressed pages can expand
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MOST_FOOTER_BYTES = 2**22
-"""The largest footer that is read. The footer for a hundred trials has a few kilobytes."""
+"""The largest footer that is read, in bytes. That of a hundred trials has a few kilobytes."""
 
 MOST_COLUMNS = 1000
 """The maximum number of columns of a file. The table `flows` has about fifty."""
@@ -30,7 +30,7 @@ FREE_BYTES = 2**29
 """The memory, in bytes, that a table may always take, whatever its size on the disk."""
 
 MOST_GROWTH = 1000
-"""The maximum memory for each byte on the disk, for tables that take more than `FREE_BYTES`.
+"""The maximum bytes of memory for each byte on the disk, for tables beyond `FREE_BYTES`.
 
 Tables of idle queues grow by a factor of 200.
 """
@@ -44,7 +44,7 @@ _PRE_BUFFER = False
 Such a thread aborts the process if it still holds the Python file object when the interpreter ends.
 """
 _TEXT_BYTES = 16
-"""The memory of a text in a column, without its characters."""
+"""The memory of a text in a column in bytes, without its characters."""
 
 
 class FileSize(NamedTuple):
@@ -53,11 +53,11 @@ class FileSize(NamedTuple):
     rows: int
     disk_bytes: int
     memory_bytes: int
-    """The memory of all columns, as far as the footer states the sizes."""
+    """The memory of all columns, computed from the footer and, if necessary, from long texts."""
 
 
 def size_of(path: Path) -> FileSize:
-    """The size of the file at `path`; raises `ValueError` if aqmlab did not write it."""
+    """The size of the file at `path`; raises `ValueError` if aqmlab cannot have written it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -91,7 +91,7 @@ def growth(sizes: Iterable[FileSize]) -> str | None:
 
 
 def _refuse_footer(descriptor: int) -> int:
-    """The size of a file; raises `ValueError` for a footer that is too large to be read."""
+    """The size of a file in bytes; raises `ValueError` if its footer is too large to be read."""
     size = os.fstat(descriptor).st_size
     end = os.pread(descriptor, _END.size, max(0, size - _END.size))
     footer_bytes, _ = _END.unpack(end.rjust(_END.size, b"\0"))
@@ -113,7 +113,7 @@ def _refuse_columns(file: pq.ParquetFile) -> None:
 
 
 def _memory_bytes(file: pq.ParquetFile, disk_bytes: int) -> int:
-    """The memory of all rows; raises `ValueError` for sizes that contradict each other."""
+    """The memory of all rows in bytes; raises `ValueError` for sizes that contradict each other."""
     metadata = file.metadata
     fields = list(file.schema_arrow)
     rows = stored_bytes = unpacked_bytes = 0

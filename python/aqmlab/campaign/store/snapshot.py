@@ -21,7 +21,7 @@ TRIES = 20
 
 
 class Snapshot:
-    """The contents of a manifest and of chunk records, with the files of the results."""
+    """The contents of a manifest and of the chunk records, and the files that hold the results."""
 
     def __init__(self, folder: Folder, manifest: Manifest) -> None:
         self.manifest = manifest
@@ -32,7 +32,7 @@ class Snapshot:
 
     @property
     def is_running(self) -> bool:
-        """Returns whether the campaign is running, or stopped before all tables were written."""
+        """Whether the campaign is running, or stopped before its tables were written."""
         return self._dataset is not None
 
     @cached_property
@@ -44,7 +44,10 @@ class Snapshot:
 
     @cached_property
     def unsealed(self) -> list[Finished | None]:
-        """For each chunk, its trial files, or `None` if its trials are in the tables."""
+        """For each chunk, the trials in its trial files, or `None` if all are in the tables.
+
+        The list is empty if all tables of the campaign are written.
+        """
         if self._dataset is None:
             return []
         return [self._dataset.unsealed(chunk) for chunk in range(len(self._dataset.chunks))]
@@ -65,7 +68,7 @@ class Snapshot:
 
     @property
     def damage(self) -> list[RequestError]:
-        """The error for each damaged file of the running campaign."""
+        """The error for each damaged trial file or record of a running campaign."""
         if self._dataset is None:
             return []
         _ = self.unsealed  # this detects damaged trial files

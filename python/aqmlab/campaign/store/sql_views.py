@@ -27,10 +27,10 @@ def view(name: str, parts: Sequence[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string literal in SQL."""
+    """`text` as a string literal in SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def named(name: str) -> str:
-    """A quoted identifier in SQL."""
+    """`name` as a quoted identifier in SQL."""
     return '"' + name.replace('"', '""') + '"'

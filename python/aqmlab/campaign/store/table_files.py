@@ -17,19 +17,23 @@ from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.campaign.store.parquet_guard import FileSize, growth, size_of
 
 FileState = tuple[int, ...]
-"""A value that changes with every write to a file; see `state_of`."""
+"""A value that changes with every write to a file: see `state_of`."""
 
 
 class _Folders(NamedTuple):
-    """The subfolders of a folder of the tables."""
+    """The subfolders of `tables` or of a folder within it."""
 
     listed: tuple[Path, ...]
-    """Folders that contain files of the campaign."""
+    """The subfolders that contain files of the campaign."""
     others: tuple[Path, ...]
 
 
 class TableFiles:
-    """The table files of a campaign with their valid checksums."""
+    """The table files of a campaign with their valid checksums.
+
+    `all_listed` states that `files` lists every file of the campaign. Any other file is then an
+    error.
+    """
 
     def __init__(self, folder: Folder, files: Mapping[str, Alternatives], *, all_listed: bool):
         self._folder, self._files, self._all_listed = folder, files, all_listed
@@ -54,17 +58,17 @@ class TableFiles:
         return tables_in(self._files)
 
     def chunks(self) -> list[str]:
-        """The folder names of chunks with files."""
+        """The names of the folders of the listed chunks, sorted."""
         return sorted({path.parent.name for path in self._listed()})
 
     def has(self, table: str, chunk: str) -> bool:
-        """Returns whether a chunk of a table has a file."""
+        """Returns whether a file is listed for a chunk of a table."""
         return (table, chunk) in self._by_place
 
     def paths(self, table: str, chunk: str | None = None) -> list[Path]:
         """The files of a table, or of one of its chunks, in the order of trials.
 
-        Raises `RequestError` for the first damaged file.
+        Verifies these files. Raises `RequestError` for the first damaged or unlisted file.
         """
         place = self._folder.path / TABLES / table
         if chunk is None:
@@ -79,17 +83,20 @@ class TableFiles:
         return list(wanted)
 
     def recorded(self, table: str) -> list[tuple[Path, Alternatives]]:
-        """The files and checksums of a table, for a reader that verifies the files itself."""
+        """The files and checksums of a table, for a reader that verifies the files itself.
+
+        Raises `RequestError` for an unlisted file.
+        """
         self._refuse_unlisted(self._folder.path / TABLES / table)
         paths = self._by_table.get(table, [])
         return [(path, self._files[self._folder.relative(path)]) for path in paths]
 
     def of_chunk(self, chunk: str) -> dict[str, Alternatives]:
-        """The files and checksums of a chunk."""
+        """The checksums of each file of a chunk, by its path in the campaign's folder."""
         return {name: known for name, known in self._files.items() if f"/{chunk}/" in name}
 
     def verify(self) -> None:
-        """Raises `RequestError` for the first damaged file."""
+        """Raises `RequestError` for the first damaged or unlisted file."""
         self._refuse_unlisted(self._folder.path / TABLES)
         for name in self._files:
             self._verify(self._folder.path / name)
@@ -97,7 +104,7 @@ class TableFiles:
             self._refuse_growth(paths)
 
     def lost_chunks(self) -> list[str]:
-        """The chunks without any file, for example after the user removed a damaged chunk."""
+        """The listed chunks of which no file exists, for example because the user removed them."""
         left = {path.parent.name for path in self._listed() if os.path.lexists(path)}
         return sorted({path.parent.name for path in self._listed()} - left)
 
@@ -142,7 +149,7 @@ class TableFiles:
     def refuse_replaced(self, table: str, chunk: str | None = None) -> None:
         """Raises `RequestError` if a verified file of a table, or of its `chunk`, has changed.
 
-        Callers use it after they have read the file.
+        Callers use this method after a read of the files.
         """
         found = self._by_table.get(table, [])
         for path in found if chunk is None else self._by_place.get((table, chunk), []):
@@ -152,9 +159,9 @@ class TableFiles:
     def _refuse_unlisted(self, folder: Path, only: Path | None = None) -> None:
         """Raises `RequestError` for a file in `folder` that does not belong to the campaign.
 
-        Other readers treat every file there as results, including hidden files and files in linked
-        folders. With `only`, the function skips all other folders that contain files of the
-        campaign.
+        Other programs that read the folder treat every file there as results, including hidden
+        files and files in linked folders. With `only`, this method skips all other folders that
+        contain files of the campaign. It does nothing unless `all_listed` is set.
         """
         if not self._all_listed:
             return
@@ -164,7 +171,10 @@ class TableFiles:
             self._refuse_unlisted(one)
 
     def _folders_in(self, folder: Path) -> _Folders:
-        """The subfolders of a folder, cached until the entries of the folder change."""
+        """The subfolders of a folder, cached until the entries of the folder change.
+
+        Raises `RequestError` for a file in the folder that is not listed.
+        """
         state = state_of(folder)
         if state is None:
             return _Folders((), ())
@@ -190,13 +200,13 @@ class TableFiles:
 
 
 def tables_in(files: Iterable[str]) -> list[str]:
-    """The names of the tables in the given files, with `trials` last."""
+    """The names of the tables to which `files` belong, with `trials` last."""
     names = {name.split("/")[1] for name in files if name != CATALOGUE}
     return sorted(names, key=lambda name: (name == TRIALS, name))
 
 
 def table_files(folder: Folder, manifest: Manifest) -> TableFiles:
-    """The table files that a complete campaign's manifest lists."""
+    """The table files that a campaign's manifest lists."""
     listed = {name: (checksum,) for name, checksum in (manifest.files or {}).items()}
     return TableFiles(folder, listed, all_listed=True)
 

@@ -4,8 +4,8 @@ A trial file is written atomically, so a file is complete even if its writer was
 power cut the last few files may be truncated, which `fault_of` detects. The bytes depend only on
 the trial.
 
-The head names the trial. It holds the SHA-256 of each table and of the head's text, which reveal
-every changed byte.
+The head names the trial. It holds the SHA-256 of each table and of the head's text. These checksums
+reveal every changed byte.
 """
 
 from __future__ import annotations
@@ -49,14 +49,17 @@ UNREADABLE = (
     RuntimeError,
     zipfile.BadZipFile,
 )
-"""Errors that `TrialFile` raises for a damaged file."""
+"""The errors that `TrialFile` raises for a damaged file."""
 
 NOT_REPEATABLE = frozenset({"cpu_s", "wall_s"})
-"""Columns whose values differ between runs. Results must not contain such columns."""
+"""The core's columns whose values differ between runs. Trial files omit them."""
 
 
 def table_of(columns: Mapping[str, object]) -> pa.Table:
-    """An Arrow table of the core's columns. NaN becomes null, and counts become signed."""
+    """An Arrow table of the core's columns, without those in `NOT_REPEATABLE`.
+
+    NaN becomes null, and unsigned integers become signed.
+    """
     import pyarrow as pa
 
     arrays = {}
@@ -72,12 +75,12 @@ def table_of(columns: Mapping[str, object]) -> pa.Table:
 
 
 def make_ready() -> None:
-    """Imports the modules that `encode` needs."""
+    """Imports the modules that `encode` needs, so that their import is not timed."""
     import pyarrow.ipc  # noqa: F401
 
 
 def spec_digest(spec: str) -> str:
-    """A short digest of a resolved trial."""
+    """The first 16 hexadecimal digits of the SHA-256 of a resolved trial."""
     return hashlib.sha256(spec.encode()).hexdigest()[:16]
 
 
@@ -103,7 +106,7 @@ class TrialHead(Struct, frozen=True):
     spec: str
     """The resolved trial."""
     form: str
-    """A digest of the columns of all tables. Equal digests mean equal columns."""
+    """A digest of the names and types of the columns of all tables."""
     digest: str
     events: int
     packets: int
@@ -149,7 +152,7 @@ def _stream_of(table: pa.Table) -> bytes:
 
 
 def _form(tables: Mapping[str, pa.Table]) -> str:
-    """A digest of the columns of all tables."""
+    """The first 16 hexadecimal digits of a SHA-256 over the columns of all tables."""
     folded = hashlib.sha256()
     for name, table in tables.items():
         folded.update(name.encode() + b"\n" + table.schema.serialize().to_pybytes())
@@ -181,18 +184,21 @@ class TrialFile:
         self._file.close()
 
     def is_sound(self) -> bool:
-        """Returns whether every table is intact and readable, and the file holds nothing else."""
+        """Returns whether the file holds the tables that its head lists, and nothing else.
+
+        Raises an error of `UNREADABLE` for a damaged table.
+        """
         members = [_HEAD, *(name + _SUFFIX for name in self.names())]
         if self._archive.namelist() != members:
             return False
         return self.head.form == _form({name: self.table(name) for name in self.names()})
 
     def names(self) -> Iterator[str]:
-        """The names of the tables, in the core's order."""
+        """Yields the names of the tables, in the core's order."""
         yield from self.head.tables
 
     def _read_head(self) -> TrialHead:
-        """The head; raises `ValueError` if aqmlab did not write the file."""
+        """The head; raises `ValueError` if aqmlab cannot have written it."""
         text = self._archive.read(_HEAD)
         try:
             if is_intact(text):
@@ -210,7 +216,10 @@ class TrialFile:
 
 
 def _refuse_crowded(file: BinaryIO) -> None:
-    """Raises `ValueError` for an archive that is too large, before its directory is read."""
+    """Raises `ValueError` for an archive that is too large, before its directory is read.
+
+    The function also refuses an archive without the end record that aqmlab writes.
+    """
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - _LOCATOR - _END.size, 0))
     end = file.read()
@@ -233,8 +242,8 @@ def _refuse_packed(archive: zipfile.ZipFile) -> None:
 def fault_of(path: Path, origin: TrialIdentity) -> str | None:
     """The reason why the file at `path` is not the complete result of a trial, or `None`.
 
-    Different trials may have equal names, and two builds may give one trial different results.
-    Raises `FileNotFoundError` if there is no file.
+    `origin` is compared as a whole, because different trials may have equal names and two builds
+    may give one trial different results. Raises `FileNotFoundError` if there is no file.
     """
     try:
         with TrialFile(path) as part:

@@ -20,6 +20,6 @@ class DemoParameters:
         typer.Argument(metavar="[SCENARIO]...", help="More scenarios, such as a TEACUP config."),
     ] = None
     out: Annotated[
-        Path, typer.Option(parser=options.place, metavar="DIR", help="Where results go.")
+        Path, typer.Option(parser=options.place, metavar="DIR", help="Folder for results.")
     ] = Path("demo")
     jobs: options.Jobs = None

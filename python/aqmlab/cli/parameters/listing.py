@@ -20,9 +20,9 @@ TOPICS = {
     "activities": "aqmlab.cli.list_households:activities",
     "studies": "aqmlab.cli.list_studies:entries",
 }
-"""The topics.
+"""The function that lists the entries of each topic, by name.
 
-Each has the name of the function that lists it; the function is loaded when needed.
+A function is loaded when it is needed.
 """
 
 

@@ -13,7 +13,7 @@ from aqmlab.base.failures import LabError
 
 
 def place(text: str) -> Path:
-    """The path of a file or a folder, existing or not."""
+    """The path of a file or folder, existing or not; refuses a text that cannot be a path."""
     if not text:
         raise typer.BadParameter("empty; give a name (`.` is the current folder)")
     path = Path(text)
@@ -47,7 +47,8 @@ def offered_trials(context: typer.Context, incomplete: str) -> list[str]:
 ScenarioArg = Annotated[
     str,
     typer.Argument(
-        metavar="SCENARIO", help="A TOML file, a TEACUP config (.py) or a built-in name."
+        metavar="SCENARIO",
+        help="A TOML file, a TEACUP config (.py), or the name of a built-in scenario or household.",
     ),
 ]
 FolderArg = Annotated[

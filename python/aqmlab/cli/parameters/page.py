@@ -16,7 +16,7 @@ class PageParameters:
     """The parameters of `aqmlab page`."""
 
     out: Annotated[
-        Path, typer.Option(parser=options.place, metavar="FILE", help="Where the page goes.")
+        Path, typer.Option(parser=options.place, metavar="FILE", help="File for the page.")
     ] = Path("page.html")
     folder: Annotated[
         Optional[Path],  # noqa: UP045

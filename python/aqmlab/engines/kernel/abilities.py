@@ -49,7 +49,7 @@ def refusal(
 
 
 def missing(spec: TrialSpec, qdisc_source: QdiscSource = "kernel") -> Iterator[Refusal]:
-    """The parts of a trial whose kinds the kernel engine does not have."""
+    """Yields a refusal for each part of a trial whose kind the kernel engine does not have."""
     disciplines = kinds.kinds("disciplines", qdisc_source)
     hint = _WITH_SIM if qdisc_source == "kernel" else None
     for index, link in enumerate(spec.links):
@@ -72,7 +72,7 @@ def missing(spec: TrialSpec, qdisc_source: QdiscSource = "kernel") -> Iterator[R
 
 
 def words(qdisc_source: QdiscSource, run_on: RunOn) -> list[str]:
-    """The arguments by which the agent receives the options of the engine."""
+    """The command-line arguments that pass the options of the engine to the agent."""
     return ["ours"] * (qdisc_source == "sim") + ["host"] * (run_on == "host")
 
 
@@ -90,7 +90,10 @@ def to_stderr(text: str) -> None:
 
 
 def ask(program: Path, spec: TrialSpec, words: Sequence[str] = ()) -> Refusal | None:
-    """The reason why `program` refuses a trial with the arguments `words`, if it does."""
+    """The reason why `program` refuses a trial with the arguments `words`, if it does.
+
+    Raises `LabError` if the program fails.
+    """
     done = subprocess.run(
         [program, "check", *words], input=spec.text(), capture_output=True, text=True, check=False
     )

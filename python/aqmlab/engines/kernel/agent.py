@@ -50,13 +50,16 @@ def _find(say: Say) -> Path:
 
 
 def is_there() -> bool:
-    """Returns whether the agent is built. Only `find` reports missing requirements."""
+    """Returns whether `find` needs no build. An installed package never needs a build."""
     root = source_tree()
     return _found is not None or root is None or is_fresh(root)
 
 
 def where() -> str:
-    """Describes the agent's location; raises `MissingError` if the agent cannot be built."""
+    """Describes the agent's location, without building the agent.
+
+    Raises `MissingError` if the agent is absent and cannot be built.
+    """
     root = source_tree()
     if root is None or is_fresh(root):
         return str(find())
@@ -85,9 +88,10 @@ def is_fresh(root: Path) -> bool:
 
 
 def build(root: Path, target: Path | None = None) -> Path:
-    """Builds the agent of the source tree at `root` as a static binary without dependencies.
+    """Builds the agent of the source tree at `root` as a static binary; returns its path.
 
-    Cargo writes to `target`. Without `target`, it writes to the tree's own target folder.
+    Cargo writes to `target`. Without `target`, it writes to the tree's own target folder. Raises
+    `MissingError` without Cargo, or if the build fails.
     """
     target = _target_dir(root) if target is None else target
     # Every byte of the agent affects a run, so the binary must not contain paths of this host.

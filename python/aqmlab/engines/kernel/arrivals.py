@@ -9,18 +9,20 @@ _SMALLEST, _LARGEST = 64, 1_500
 """The least and the greatest length of an IP packet in bytes, headers included."""
 
 _LOADS = (0.4, 0.9, 1.02, 1.15, 1.6, 4.0)
-"""Offered loads of phases, as shares of the link's rate."""
+"""The offered loads of phases, as shares of the link's rate. Each phase draws one of them."""
 
 _ECN = (0, 0, 0, 1, 2)
-"""ECN fields of flows: mostly Not-ECT, some ECT(1) or ECT(0)."""
+"""The ECN fields of flows: mostly Not-ECT, some ECT(1) or ECT(0). Each flow draws one of them."""
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """The packets of a trace: gaps in nanoseconds, flows and lengths, and each flow's ECN field."""
+    """The packets of a trace."""
 
     packets: tuple[tuple[int, int, int], ...]
+    """The gap before each packet in nanoseconds, its flow, and its length in bytes."""
     ecn: tuple[int, ...]
+    """The ECN field of each flow."""
 
 
 def draw(seed: int, count: int, rate_bps: int) -> Arrivals:

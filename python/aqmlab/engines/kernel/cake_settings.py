@@ -1,4 +1,7 @@
-"""Settings of CAKE for comparisons with the kernel: all tins, isolations, framings and filters."""
+"""Settings of CAKE for comparisons with the kernel.
+
+They cover all tins, isolations, framings and filters.
+"""
 
 from __future__ import annotations
 
@@ -70,4 +73,4 @@ CAKE = (
     ),
     _unlimited("diffserv8 ack-filter", {"diffserv": "diffserv8", "ack_filter": "on"}),
 )  # fmt: skip
-"""Settings of CAKE. Traces use them in rotation."""
+"""The settings of CAKE. Traces use them in rotation."""

@@ -16,7 +16,7 @@ _TRAILER = "TRAILER!!!"
 
 @dataclass(frozen=True)
 class ArchiveEntry:
-    """A file, a link or a device."""
+    """A file, a folder or a device in an archive."""
 
     mode: int
     data: bytes = b""
@@ -24,17 +24,17 @@ class ArchiveEntry:
 
 
 def file(data: bytes, *, executable: bool = False) -> ArchiveEntry:
-    """A regular file."""
+    """The entry of a regular file with the contents `data`."""
     return ArchiveEntry(stat.S_IFREG | (0o755 if executable else 0o644), data)
 
 
 def device(major: int, minor: int) -> ArchiveEntry:
-    """A character device, such as 5, 1 for `/dev/console`."""
+    """The entry of a character device, such as major 5 and minor 1 for `/dev/console`."""
     return ArchiveEntry(stat.S_IFCHR | 0o666, device=(major, minor))
 
 
 def archive(entries: Mapping[str, ArchiveEntry]) -> bytes:
-    """Writes the archive of `entries` by path, including their parent folders.
+    """The archive of `entries`, which are given by path, and of their parent folders.
 
     >>> archive({"a/b": file(b"x")})[:6]
     b'070701'

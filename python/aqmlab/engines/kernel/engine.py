@@ -71,7 +71,7 @@ def run_prepared(
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """The options of a machine, apart from the trial."""
+    """The options of a run that do not depend on the trial."""
 
     patience_s: float
     progress: machine.Progress | None
@@ -116,7 +116,10 @@ def _run_on(
 
 
 def _write_captures(file: Path, lengths: Any, paths: tuple[str, str]) -> None:
-    """Splits the guest's output into the captures of both taps, which have these `lengths`."""
+    """Writes the captures of both taps, which have these `lengths` in `file`, to `paths`.
+
+    Raises `MachineError` if the lengths do not match the file, and `DiskError` on failure.
+    """
     whole = file.read_bytes() if file.exists() else b""
     if not isinstance(lengths, list) or sum(lengths) != len(whole):
         raise MachineError("the guest's captures are damaged", f"{lengths} of {len(whole)} bytes")

@@ -34,7 +34,7 @@ APT_LINE = apt_line(_os_release())
 
 
 class MissingError(LabError):
-    """A requirement that is not installed."""
+    """A requirement that is not installed or cannot be used."""
 
     status = 2
 

@@ -18,7 +18,7 @@ _IP, _TCP = 20, 20
 """Lengths of headers without options."""
 
 _DSCPS = (0, 0, 0, 1, 4, 8, 10, 16, 18, 26, 34, 40, 45, 46, 48, 56)
-"""The DSCPs of flows. They cover all tins of CAKE."""
+"""The DSCPs of flows. Each flow draws one of them. They cover all tins of CAKE."""
 
 _HOSTS = 5
 """The number of hosts at each end."""
@@ -42,7 +42,8 @@ class SentTcp(TypedDict):
 class Headed:
     """Packets with headers.
 
-    `heads` holds the headers from IP on in hexadecimal digits, and `tcp` the fields of TCP.
+    `heads` holds each packet's headers from IP on, in hexadecimal digits. `tcp` holds the fields of
+    its TCP header, if it has one.
     """
 
     packets: Arrivals
@@ -55,7 +56,7 @@ class Headed:
 def draw(seed: int, plain: Arrivals, length: Callable[[int], int]) -> Headed:
     """Adds headers to the packets of `plain`. Some flows become acknowledgements of TCP.
 
-    `length` replaces lengths that the trace must not have.
+    `length` replaces a length that the trace must not have by another length.
 
     >>> from aqmlab.engines.kernel import arrivals
     >>> headed = draw(1, arrivals.draw(1, 50, 10**7), int)
@@ -101,7 +102,7 @@ class _HeadedFlow:
         return header, size, tcp
 
     def _ip(self, protocol: int) -> bytes:
-        """An IPv4 header. The kernel writes the length and the checksum."""
+        """An IPv4 header, in which the kernel later writes the length and the checksum."""
         fixed = struct.pack(">BBHHHBBH", 0x45, self._tos, 0, 0, 0, 64, protocol, 0)
         return fixed + self._source + self._destination
 
@@ -118,7 +119,7 @@ class _Acks:
         self._sack: list[tuple[int, int]] = []
 
     def next(self, chance: random.Random, size: int) -> SentTcp:
-        """The next segment, of `size` bytes or less."""
+        """Makes the next acknowledgement, with payload only if `size` leaves room for it."""
         odd = chance.random() < (0.05 if self._tidy else 0.4)
         if not odd or chance.random() < 0.5:
             self._ack += chance.choice((1_448, 2_896))
@@ -137,9 +138,10 @@ class _Acks:
         }  # fmt: skip
 
     def _disturb(self, chance: random.Random) -> None:
-        """May change the echo of marks.
+        """Randomly changes the ECN echo (ECE) and the SACK blocks.
 
-        Then starts, extends, replaces or drops SACK blocks, or adds a DSACK.
+        Either one new block replaces all blocks, or the first block grows, or a DSACK block or
+        another block is added, or the blocks stay unchanged.
         """
         if chance.random() < 0.3:
             self._echo ^= _ECE

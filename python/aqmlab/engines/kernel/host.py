@@ -63,7 +63,10 @@ def run_prepared(
 
 
 def _listen(running: subprocess.Popen[str], progress: machine.Progress | None) -> str:
-    """Reads the agent's result. Each dot before the result reports a second that has passed."""
+    """Reads the agent's result; empty if the agent ends without a result.
+
+    Each dot before the result stands for a second that has passed, and is passed on to `progress`.
+    """
     for passed, line in enumerate(running.stdout or (), start=1):
         if line != ".\n":
             return line
@@ -73,7 +76,10 @@ def _listen(running: subprocess.Popen[str], progress: machine.Progress | None) -
 
 
 def prepare(specs: Sequence[TrialSpec], say: Say, qdisc_source: QdiscSource = "kernel") -> Prepared:
-    """Checks the programs, rights and modules that `specs` need; raises `MissingError`."""
+    """Checks the programs, rights and modules that `specs` need, and builds the agent if necessary.
+
+    Raises `MissingError` for missing requirements.
+    """
     for tool in image.TOOLS:
         if shutil.which(tool, path=image.tools_path()) is None:
             raise MissingError(f"`{tool}` is not installed", APT_LINE)
@@ -92,7 +98,7 @@ def _kernel_kinds(specs: Sequence[TrialSpec]) -> list[str]:
 
 
 def _require(program: Path, kinds: Sequence[str]) -> None:
-    """Raises `MissingError` if this host lacks rights or modules that the trials need."""
+    """Raises `MissingError` if this host lacks rights, or modules of the disciplines `kinds`."""
     done = subprocess.run([program, "missing", *kinds], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise MissingError(f"{program}: {done.stderr.strip()}", _VM)

@@ -39,8 +39,8 @@ _DISCIPLINES = (
     "sch_sfq", "sch_red", "sch_cake",
 )  # fmt: skip
 _CONTROLLERS = (
-    "bbr", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla", "illinois", "nv", "scalable",
-    "vegas", "veno", "westwood", "yeah",
+    "bbr", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv",
+    "scalable", "vegas", "veno", "westwood", "yeah",
 )  # fmt: skip
 
 
@@ -54,7 +54,7 @@ class Image:
 
 
 def cache_dir() -> Path:
-    """The cache folder of built files."""
+    """The path of the cache folder for the agent, initramfs and other files of this engine."""
     return cache_folder() / "kernel"
 
 
@@ -107,7 +107,11 @@ def prune(folder: Path) -> None:
 
 
 def find_kernel() -> tuple[Path, str]:
-    """The newest installed kernel with modules; readable and cloud kernels take precedence."""
+    """The path and the release of an installed kernel that has modules.
+
+    Readable kernels take precedence, then cloud kernels, then the newest release. Raises
+    `MissingError` if there is no readable kernel.
+    """
     found = []
     for path in _BOOT.glob("vmlinuz-*"):
         release = path.name.removeprefix("vmlinuz-")
@@ -151,20 +155,23 @@ def _program(name: str) -> dict[str, cpio.ArchiveEntry]:
 
 
 def gateway_files(release: str) -> dict[str, cpio.ArchiveEntry]:
-    """Additional files for a gateway with the simulator's disciplines: a module and a device."""
+    """The additional entries for a gateway with the simulator's disciplines.
+
+    They are the module `tun` and its device.
+    """
     entries = _module_files(release, ("tun",))
     return entries | {"dev/net/tun": cpio.device(10, 200)}
 
 
 def pasted_files(release: str) -> dict[str, cpio.ArchiveEntry]:
-    """Additional files for pasted commands of a gateway: modules, and the list in load order."""
+    """The additional entries for `pasted`: modules, and the list of modules in load order."""
     entries = _module_files(release, _PASTED)
     order = "".join(f"/{path}\n" for path in entries)
     return entries | {"aqmlab/paste-modules": cpio.file(order.encode())}
 
 
 def _modules(release: str) -> dict[str, cpio.ArchiveEntry]:
-    """The entries of modules in `modules/`, and of the list in their load order."""
+    """The entries of modules in `modules/`, and of the list of modules in load order."""
     wanted = [*_DEVICES, *_DISCIPLINES, *(f"tcp_{name}" for name in _CONTROLLERS)]
     entries = _module_files(release, wanted)
     order = "".join(f"/{path}\n" for path in entries)
@@ -174,8 +181,9 @@ def _modules(release: str) -> dict[str, cpio.ArchiveEntry]:
 def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.ArchiveEntry]:
     """The archive entries of the `wanted` modules and the modules that they need.
 
-    The entries are in a valid load order. Modules that are built into the kernel have no entry.
-    Modules that it lacks have none either; raises `MissingError` if such a module is indispensable.
+    The entries are in a valid load order. A module that is built into the kernel has no entry, and
+    neither has a module that the kernel lacks. Raises `MissingError` if the kernel lacks an
+    indispensable module.
     """
     base = _module_dir(release)
     needs = {}

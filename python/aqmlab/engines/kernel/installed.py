@@ -28,7 +28,7 @@ def prepare(
     """Builds everything that `specs` need and stores it in the cache.
 
     The machine runs the agent of this package, or `program`. Raises `MissingError` for missing
-    requirements before it starts anything.
+    requirements. A missing QEMU, kernel or module is found before the agent is built.
     """
     qemu = machine.find_qemu()
     kernel, release = image.find_kernel()
@@ -56,7 +56,10 @@ def prepare(
 
 
 def build_image(program: Path) -> image.Image:
-    """Returns the image that runs the agent `program`, and builds it if it is not in the cache."""
+    """Returns the image that runs the agent `program`, and builds it if it is not in the cache.
+
+    Raises `MissingError` if the image cannot be built or stored.
+    """
     try:
         return image.build(program)
     except OSError as error:
@@ -70,7 +73,7 @@ def build_image(program: Path) -> image.Image:
 
 
 def _is_below(name: object, folder: Path) -> bool:
-    """Returns whether a path is `folder`, a member of it or a parent of it."""
+    """Returns whether the path `name` is `folder`, below it or above it."""
     path = Path(str(name))
     return path.is_relative_to(folder) or folder.is_relative_to(path)
 
@@ -85,7 +88,7 @@ def _require_modules(release: str, wanted: Mapping[str, str]) -> None:
 
 
 def modules_of(release: str) -> set[str]:
-    """The modules of a kernel, including built-in modules."""
+    """The names of the modules of a kernel, including built-in modules."""
     folder = Path("/lib/modules") / release
     found = set()
     for name in ("modules.dep", "modules.builtin"):
@@ -97,7 +100,10 @@ def modules_of(release: str) -> set[str]:
 
 
 def qemu_version(program: str) -> str:
-    """The versions of QEMU and of its package, such as "7.2.22 (Debian 1:7.2+dfsg-7)"."""
+    """The versions of QEMU and of its package, such as "7.2.22 (Debian 1:7.2+dfsg-7)".
+
+    Raises `MissingError` if `program` does not print them.
+    """
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     found = re.search(r"version (.+)", done.stdout)
     if found is None:
@@ -135,7 +141,10 @@ def tools_version() -> str:
 
 
 def _said(words: Sequence[str], pattern: str) -> str:
-    """The text that the last group of `pattern` matches in a program's version output."""
+    """The text that `pattern` or its last group matches in a program's version output.
+
+    If the program is missing or the version unknown, the text says so.
+    """
     found = shutil.which(words[0], path=image.tools_path())
     if found is None:
         return f"no {words[0]}"
@@ -145,7 +154,7 @@ def _said(words: Sequence[str], pattern: str) -> str:
 
 
 def digest_of(*paths: Path) -> str:
-    """A digest of files, with sixteen hexadecimal digits."""
+    """The first 16 hexadecimal digits of the SHA-256 of the contents of files."""
     folded = hashlib.sha256()
     for path in paths:
         folded.update(path.read_bytes())

@@ -1,6 +1,6 @@
 """The kinds of the catalogue that the kernel engine supports, and their kernel modules.
 
-The tables serve lists and messages. A test compares them with the agent's tables,
+Lists and messages use these tables. A test compares them with the agent's tables,
 `qdisc/tc_params/kinds.rs` and `tcp_settings/controllers.rs` in `crates/agent/src`.
 """
 
@@ -26,7 +26,7 @@ DISCIPLINES: Mapping[str, str | None] = {
     "red": "sch_red",
     "cake": "sch_cake",
 }
-"""Disciplines of Linux 6.1, each with its kernel module, if any."""
+"""The disciplines that Linux 6.1 has, each with its kernel module, if any."""
 
 CONTROLLERS: Mapping[str, str | None] = {
     "cubic": None,
@@ -34,10 +34,10 @@ CONTROLLERS: Mapping[str, str | None] = {
     "bbr": "tcp_bbr",
     "dctcp": "tcp_dctcp",
 }
-"""Congestion controls of both simulator and kernel, each with its kernel module, if any."""
+"""The congestion controls that simulator and kernel have, each with its kernel module, if any."""
 
 PROFILES = ("linux",)
-"""Host profiles that a Linux kernel supports."""
+"""The host profiles that a Linux kernel supports."""
 
 
 def kinds(family: str, qdisc_source: QdiscSource = "kernel") -> Sequence[str]:

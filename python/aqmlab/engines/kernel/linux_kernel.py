@@ -27,7 +27,7 @@ class LinuxKernel:
 
     @property
     def runner(self) -> str:
-        """The function that runs a trial."""
+        """The function that runs a trial, as "module:name"."""
         module = "host" if self.is_in_real_time else "engine"
         return f"aqmlab.engines.kernel.{module}:run_prepared"
 
@@ -47,7 +47,7 @@ class LinuxKernel:
     def keeps_packets(self) -> bool:
         """Whether the runner takes `captures`.
 
-        It does in virtual time, because a second run of a trial has exactly the same packets.
+        It does only in virtual time, in which a second run of a trial has exactly the same packets.
         """
         return not self.is_in_real_time
 
@@ -61,7 +61,7 @@ class LinuxKernel:
 
     @property
     def remark(self) -> str:
-        """A remark that readers of the engine's results need."""
+        """A remark that readers of the engine's results need; empty in virtual time."""
         remark = "in real time, so digests differ from run to run"
         return remark if self.is_in_real_time else ""
 
@@ -78,7 +78,10 @@ class LinuxKernel:
         return abilities.is_built(self.run_on)
 
     def prepare(self, specs: Sequence[TrialSpec], say: Say) -> Prepared:
-        """Builds everything that `specs` need; raises `MissingError` for missing requirements."""
+        """Checks the requirements of `specs` and builds what is not in the cache.
+
+        Raises `MissingError` for missing requirements.
+        """
         if self.is_in_real_time:
             return host.prepare(specs, say, self.qdisc_source)
         return installed.prepare(specs, say, qdisc_source=self.qdisc_source)

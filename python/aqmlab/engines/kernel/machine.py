@@ -36,7 +36,7 @@ _ENDED = 1
 _POLL_S = 0.05
 _MEMORY_MB = 1024
 _FIRMWARE = ("bios-256k.bin", "linuxboot_dma.bin", "kvmvapic.bin")
-"""The firmware, which runs before the kernel."""
+"""The files of the firmware, which runs before the kernel."""
 _CONSOLE_LINES = 15
 _OLDEST_QEMU = "7.2"
 _COMMAND_LINE = (
@@ -76,8 +76,8 @@ def run(
     is "sim", the simulator's disciplines replace the kernel's. If the trial keeps its packets, the
     file `captures` receives the records of both taps, with the home's records first. A guest counts
     as hanging if it runs longer than `timeout_s`, or if it neither simulates a second nor writes
-    results in `patience_s`. Both limits are in real seconds, without the time spent waiting for a
-    processor. `extra` holds files that only some jobs need.
+    results within `patience_s`. Both limits are in real seconds, without the time in which QEMU
+    waits for a processor. `extra` holds files that only some jobs need.
     """
     qemu = find_qemu()
     with tempfile.TemporaryDirectory(prefix="aqmlab-") as folder:
@@ -108,7 +108,7 @@ def run(
 
 
 def digest(qemu: str) -> str:
-    """A digest of the machine's options and firmware, with sixteen hexadecimal digits.
+    """The first 16 hexadecimal digits of a SHA-256 over the machine's options and firmware.
 
     The firmware is included because it also takes virtual time.
     """
@@ -186,7 +186,7 @@ class _Limits:
 def _wait(
     command: list[str], place: Path, limits: _Limits, progress: Progress | None
 ) -> int | None:
-    """Runs QEMU and returns its exit status, or `None` if it was killed."""
+    """Runs QEMU and returns its exit status, or `None` if QEMU exceeded `limits` and was killed."""
     with (place / "qemu").open("wb") as errors:
         machine = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors, env=dict(os.environ)
@@ -263,7 +263,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def parse(text: str) -> dict[str, Any]:
-    """Parses the guest's result, which is JSON."""
+    """Parses the guest's result, which is a JSON object; raises `MachineError` for other text."""
     try:
         result = json.loads(text)
     except ValueError as error:

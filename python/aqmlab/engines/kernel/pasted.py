@@ -19,9 +19,10 @@ _LIMIT_S = 300.0
 def paste(
     commands: str, device: str, *, agent_path: Path | None = None
 ) -> Mapping[str, Mapping[str, str]]:
-    """The output of `tc` after `commands`: qdiscs, classes and filters, by device.
+    """Runs `commands` in a virtual machine with the device `device`.
 
-    Raises `MachineError` with the line that the kernel refuses.
+    Returns the output of `tc` afterwards: qdiscs, classes and filters, by device. Raises
+    `MachineError` with the line that the kernel refuses.
     """
     job = json.dumps({"paste": {"device": device, "lines": commands.splitlines()}})
     booted = image.build(agent_path or agent.find())

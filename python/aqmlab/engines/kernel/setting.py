@@ -10,7 +10,7 @@ from aqmlab.engines.trial_spec import Argument
 
 @dataclass(frozen=True)
 class Setting:
-    """Options of tc, with the equivalent parameters of the simulator."""
+    """Options of tc, the equivalent parameters of the simulator, and the form of packets."""
 
     options: str
     params: Mapping[str, Argument] = field(default_factory=dict)

@@ -9,7 +9,10 @@ from aqmlab.engines.kernel.setting import Setting
 
 _MS = 1_000_000
 _UNDER_HTB = {"idle_from": "request"}
-"""HTB never calls the dequeue of an empty discipline, so RED never enters its idle state."""
+"""The parameters of RED below HTB.
+
+HTB never calls the dequeue of an empty discipline, so RED never enters its idle state.
+"""
 
 
 MEMORY_UNLIKE = (range(129, 162), range(641, 674))
@@ -133,4 +136,4 @@ SETTINGS: Mapping[str, tuple[Setting, ...]] = {
     ),
     "cake": CAKE,
 }
-"""Settings by discipline. Traces use them in rotation."""
+"""The settings of each discipline. Traces use them in rotation."""

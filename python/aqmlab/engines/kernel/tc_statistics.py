@@ -18,7 +18,7 @@ _NOT_COUNTED = frozenset(("bytes", "packets", "drops", "requeues", "backlog", "q
 
 
 def gauges(listed: Sequence[Mapping[str, Any]], kind: str) -> dict[str, float]:
-    """The statistics of the discipline `kind` in the output of `tc -s -j qdisc show`.
+    """The statistics of the discipline `kind` in the output of `tc -s -j qdisc show`, by gauge.
 
     >>> tc = [{"kind": "cake", "drops": 1, "overlimits": 2, "tins": [{"drops": 3}]}]
     >>> gauges(tc, "cake")

@@ -97,6 +97,10 @@ _BOOT_S = 240.0
 _SLOWEST_S = 0.03
 """Time limits in seconds for the boot of a machine and for one packet, on a slow host."""
 
+_ATTEMPTS = 4
+"""The maximum number of recordings of a trace. On a busy machine, a timer of the kernel may run so
+late that the operations cannot be replayed."""
+
 _TOGETHER = 4
 """The number of traces that one machine records. A boot takes longer than one trace."""
 
@@ -144,7 +148,10 @@ class TraceComparison:
 
 
 def make(kind: str, number: int, *, packets: int, seed: int = 1) -> Trace:
-    """Makes trace `number` of a discipline. Settings and rates rotate with the number."""
+    """Makes trace `number` of a discipline. Settings and rates rotate with the number.
+
+    Raises `RefusedError` for a discipline without settings.
+    """
     if kind not in SETTINGS:
         raise RefusedError(f"`{kind}` cannot be traced; there are {', '.join(SETTINGS)}")
     settings = SETTINGS[kind]
@@ -159,7 +166,10 @@ def make(kind: str, number: int, *, packets: int, seed: int = 1) -> Trace:
 
 
 def record(traces: Sequence[Trace], *, agent_path: Path | None = None) -> list[Recording]:
-    """Records `traces` on the kernel, one after another in one machine."""
+    """Records `traces` on the kernel, one after another in one machine.
+
+    Raises `MachineError` if they cannot be recorded.
+    """
     spec = json.dumps({"traces": [trace.job() for trace in traces]})
     limit_s = _BOOT_S + _SLOWEST_S * sum(len(trace.packets.packets) for trace in traces)
     booted = image.build(agent_path or agent.find())
@@ -216,6 +226,25 @@ def compare(recording: Recording, number: int = 0) -> TraceComparison:
     )
 
 
+def _compare(trace: Trace, recording: Recording, number: int, agent_path: Path) -> TraceComparison:
+    """Compares a recording, and repeats a recording that cannot be replayed.
+
+    Raises `MachineError` if the trace has been recorded `_ATTEMPTS` times.
+    """
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return compare(recording, number)
+        except ValueError:
+            (recording,) = record([trace], agent_path=agent_path)
+    try:
+        return compare(recording, number)
+    except ValueError as error:
+        raise MachineError(
+            f"trace {number} of `{trace.kind}`: none of {_ATTEMPTS} recordings can be replayed; the"
+            f" last: {error}; run it again while the machine is less busy"
+        ) from error
+
+
 def collisions(recording: Recording) -> int:
     """The number of flows that share a queue with an earlier flow.
 
@@ -242,9 +271,10 @@ def run(
     workers: int | None = None,
     say: Say = print,
 ) -> Iterator[TraceComparison]:
-    """Records `count` traces of each discipline, and yields each comparison when it is ready.
+    """Records `count` traces of each discipline, and yields the comparisons in order.
 
-    `say` receives a message if the agent must be built first.
+    `workers` machines run at the same time, by default one for each processor. `say` receives a
+    message if the agent must be built first.
     """
     agent_path = agent.find(say)
     batches = [
@@ -257,8 +287,8 @@ def run(
         traces = [make(kind, number, packets=packets, seed=seed) for number in numbers]
         recordings = record(traces, agent_path=agent_path)
         return [
-            compare(recording, number)
-            for number, recording in zip(numbers, recordings, strict=True)
+            _compare(trace, recording, number, agent_path)
+            for number, trace, recording in zip(numbers, traces, recordings, strict=True)
         ]
 
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
@@ -267,12 +297,12 @@ def run(
 
 
 def save(recording: Recording, path: Path) -> None:
-    """Writes a recording to a compressed file."""
+    """Writes a recording to a file as JSON, compressed by LZMA."""
     text = json.dumps(recording, separators=(",", ":"), sort_keys=True)
     path.write_bytes(lzma.compress(text.encode(), preset=9))
 
 
 def load(path: Path) -> Recording:
-    """Reads a recording from a file."""
+    """Reads a recording from a file that `save` wrote."""
     recording: Recording = json.loads(lzma.decompress(path.read_bytes()))
     return recording

@@ -1,9 +1,9 @@
-"""The engine ns-3, which sets up a trial in the way of an experienced user of ns-3.
+"""The engine ns-3, which sets up a trial as an experienced user of ns-3 would.
 
 ns-3 provides TCP, queue disciplines and the token bucket. The trial provides the path, the start
 times and the measurements. A parameter of ns-3 that Linux also has gets Linux's value (`plan`). A
-trial that ns-3 cannot run is refused with the reason. docs/findings/accuracy.md lists similarities
-and differences.
+trial that ns-3 cannot run is refused with the reason. docs/findings/accuracy.md compares the
+results of ns-3 with Linux.
 """
 
 from __future__ import annotations

@@ -16,17 +16,23 @@ class KindParameters:
 
     @classmethod
     def of(cls, family: str, given: KindSpec) -> KindParameters:
-        """The parameters of a kind of the catalogue, with the parameters that `given` states."""
+        """The parameters of the kind of `given`, which is in the catalogue's `family`.
+
+        They are the stated values, and the catalogue's defaults for all others.
+        """
         entries = {entry["name"]: entry for entry in _core.catalogue()[family]}
         defaults = {param["name"]: param["default"] for param in entries[given.kind]["params"]}
         return cls(defaults | given.params)
 
     def has(self, name: str) -> bool:
-        """Returns whether the kind has a parameter."""
+        """Returns whether the kind has the parameter `name`."""
         return name in self._values
 
     def optional(self, name: str) -> int | None:
-        """A parameter that is a whole number in base units; `None` means off."""
+        """A parameter that is a whole number in base units; `None` means off.
+
+        Raises `TypeError` for any other value.
+        """
         value = self._values[name]
         if value is not None and not isinstance(value, int):
             raise TypeError(f"`{name}` is {value!r}, which is not a whole number")
@@ -37,7 +43,7 @@ class KindParameters:
         return self.optional(name) or 0
 
     def number(self, name: str) -> float:
-        """A parameter that is a number."""
+        """A parameter that is a number; raises `TypeError` for any other value."""
         value = self._values[name]
         if not isinstance(value, (int, float)):
             raise TypeError(f"`{name}` is {value!r}, which is not a number")

@@ -8,7 +8,7 @@ count ns-3's defaults, which often come from papers, as errors of its models. Th
   deeper has the same effect.
 - Linux includes the Ethernet header in limits and quanta of bytes, and ns-3 counts IP bytes. Limits
   are set to the same number of full packets, and quanta to one full packet.
-- In byte mode, RED of ns-3 multiplies a packet's drop probability by the packet's size divided by
+- In byte mode, ns-3's RED multiplies a packet's drop probability by the packet's size divided by
   `MeanPktSize`. Linux's RED does not. With `MeanPktSize` set to a full packet, both give full
   packets the same probability.
 """
@@ -53,8 +53,9 @@ _DEFAULTS = {
     "ns3::TcpCubic::HyStartDelayMax": "16ms",
     "ns3::TcpCubic::CubicDelta": "1s",
 }
-"""RFC 6928, RFC 7323, RFC 6937; Linux 6.1 TCP_DELACK_MIN, TCP_RTO_MIN, TCP_TIMEOUT_INIT. From
-tcp_cubic.c: HYSTART_DELAY_MAX, and the second after a recovery in which delays are ignored."""
+"""Attributes of ns-3 with Linux's values. Sources: RFC 6928, RFC 7323 and RFC 6937; TCP_DELACK_MIN,
+TCP_RTO_MIN and TCP_TIMEOUT_INIT of Linux 6.1; in its tcp_cubic.c, HYSTART_DELAY_MAX and the second
+after a recovery in which delays are ignored."""
 
 
 @dataclass
@@ -63,7 +64,7 @@ class Ns3Plan:
 
     lines: list[str] = field(default_factory=list)
     starts_ns: list[int] = field(default_factory=list)
-    """The start time of each application."""
+    """The start time of each application, by its number."""
 
     @property
     def text(self) -> str:
@@ -113,7 +114,10 @@ def _links_are_plain(spec: TrialSpec) -> None:
 
 
 def _common_host(spec: TrialSpec) -> TcpSpec:
-    """The common settings of all hosts, which may differ only in their congestion control."""
+    """The common settings of all hosts, which may differ only in their congestion control.
+
+    Raises `ValueError` for other differences, and for settings that ns-3 does not have.
+    """
     hosts = [replace(host, cc=None) for app in spec.apps for host in (app.home, app.wan)]
     if any(host != hosts[0] for host in hosts):
         raise ValueError("hosts: in the ns-3 engine, hosts differ in congestion control only")
@@ -176,7 +180,7 @@ def _discipline(link: LinkSpec) -> tuple[str, Attributes, int]:
 
 
 def _as_ip(size: float) -> int:
-    """Converts a size in full frames to the IP bytes of the same number of full packets."""
+    """Converts the bytes of full frames to the IP bytes of the same number of full packets."""
     return int(size * FULL_BYTES / _FRAME_BYTES)
 
 
@@ -315,7 +319,7 @@ def _traffic(spec: TrialSpec, flow: int, app: AppSpec, start_ns: int, buffer: in
 
 
 def _bursts(params: KindParameters, start_ns: int, stop_ns: int) -> list[tuple[int, int | None]]:
-    """The start times of transfers. A transfer without a size also has a duration."""
+    """The start time and the duration of each transfer; a transfer with a size has no duration."""
     lasts_ns = None if params.whole("size") else params.optional("duration")
     first_ns = start_ns + params.whole("first")
     begins = list(range(first_ns, stop_ns, params.whole("period")))

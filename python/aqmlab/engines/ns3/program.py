@@ -1,4 +1,4 @@
-"""Runs the program that runs trials in ns-3, and compiles it on first use."""
+"""Runs trials in ns-3 with the program ns3.cc, which is compiled on first use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODULES = ("core", "network", "internet", "point-to-point", "traffic-control")
 APT_LINE = "sudo apt-get install g++ pkg-config libns3-dev libgsl-dev libsqlite3-dev"
 
 PATIENCE_S = 3600.0
-"""The time limit of a trial. Trials of the grid take seconds to minutes."""
+"""The time limit of a trial. Trials of the validation grid take seconds to minutes."""
 
 PASSAGE = [
     ("sent", "<i8"), ("offered", "<i8"), ("out", "<i8"), ("arrived", "<i8"),
@@ -37,7 +37,7 @@ _building = threading.Lock()
 
 
 class Ns3MissingError(LabError):
-    """ns-3 or a compiler that is not installed."""
+    """A missing requirement: ns-3, a compiler or `pkg-config`."""
 
     status = 2
 
@@ -48,7 +48,7 @@ class ProgramError(LabError):
 
 @dataclass(frozen=True)
 class Made:
-    """The output of a trial."""
+    """The output of a trial: the packets, the words of each message, and a digest of both."""
 
     packets: NDArray[np.void]
     said: list[list[str]]
@@ -56,14 +56,15 @@ class Made:
 
 
 def cache_dir() -> Path:
-    """The cache folder of the program."""
+    """The path of the cache folder for the compiled program."""
     return cache_folder() / "ns3"
 
 
 def build() -> Path:
     """Compiles the program unless it is in the cache; returns its path.
 
-    Raises `Ns3MissingError`.
+    Raises `Ns3MissingError` if ns-3 or a tool is not installed or the program does not compile, and
+    `DiskError` if the program cannot be written.
     """
     told = flags()
     key = hashlib.sha256(SOURCE.read_bytes() + " ".join(told).encode()).hexdigest()[:16]
@@ -117,7 +118,11 @@ def _compile(path: Path, told: list[str]) -> None:
 
 
 def run(text: str) -> Made:
-    """Runs the input of plan.py; raises `Ns3MissingError`, or `ProgramError` if ns-3 ends early."""
+    """Runs the trial `text`, which is a plan's text.
+
+    Raises `Ns3MissingError` for missing requirements, and `ProgramError` if ns-3 ends early or
+    exceeds the time limit.
+    """
     import numpy as np
 
     program = build()

@@ -25,13 +25,13 @@ class Stream:
         self._state = sum(word << (32 * place) for place, word in enumerate(words)) | 1
 
     def bits(self) -> int:
-        """The next 64 bits."""
+        """Draws 64 bits."""
         self._state = self._state * _MULTIPLIER & _U128
         folded = ((self._state >> 64) ^ self._state) & _U64
         return _turned(folded, self._state >> 122, 64)
 
     def below(self, bound: int) -> int:
-        """Draws a number below `bound`."""
+        """Draws an integer from 0 to `bound` - 1."""
         return self.bits() * bound >> 64
 
 
@@ -43,6 +43,6 @@ def _fnv(data: bytes) -> int:
 
 
 def _turned(value: int, by: int, width: int) -> int:
-    """Rotates `value` right by `by` bits."""
+    """Rotates `value`, which has `width` bits, right by `by` bits."""
     by %= width
     return (value >> by | value << (width - by)) & ((1 << width) - 1)

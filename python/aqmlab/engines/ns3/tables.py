@@ -130,7 +130,7 @@ def retransmissions(mine: Passages) -> int:
 
 
 def round_trips(mine: Passages, other: Passages) -> tuple[Times, Times]:
-    """Times and round-trip times (ms) of synthetic packet pairs at the sender of `mine`."""
+    """Times (ns) and round-trip times (ms) of synthetic packet pairs at the sender of `mine`."""
     import numpy as np
 
     out, back = (packets[packets["arrived"] > 0] for packets in (mine, other))
@@ -156,7 +156,7 @@ def _quantiles(name: str, values: Times) -> dict[str, float]:
 
 
 def _moving(spec: TrialSpec, mine: Passages) -> Iterator[tuple[float, float]]:
-    """Yields the time and the throughput of each sliding window."""
+    """Yields the middle of each sliding window in seconds, and its throughput in Mbit/s."""
     import numpy as np
 
     step, wide = spec.measure.step_ns, spec.measure.window_ns
@@ -202,7 +202,7 @@ def _queue_rows(spec: TrialSpec, made: Made) -> Iterator[Row]:
 
 
 def _reasons(link: str, made: Made) -> dict[str, float]:
-    """The number of drops and marks for each of ns-3's reasons."""
+    """The numbers of drops and marks of a link, by the columns of `queues` for ns-3's reasons."""
     found = dict.fromkeys(
         (
             "drops_overlimit", "drops_sojourn", "drops_early", "drops_forced", "drops_filtered",
@@ -234,7 +234,7 @@ def _column(reason: str) -> str:
 
 
 def _apps(spec: TrialSpec, plan: Ns3Plan, made: Made) -> tuple[list[int], Table]:
-    """The end time of each application, and its own metrics."""
+    """The end time of each application, and the table `apps` of the applications' own metrics."""
     done: dict[int, dict[int, int]] = defaultdict(dict)
     for said, *words in made.said:
         if said == "done":
@@ -277,7 +277,7 @@ def _own(app: AppSpec, flow: int, took_ms: list[float], made: Made) -> Iterator[
 
 
 def _windows(spec: TrialSpec, made: Made) -> Table:
-    """The congestion window of each flow's first sender at each sample."""
+    """The table `tcp_series`: the congestion window of each flow's first sender at each sample."""
     table: Table = {name: [] for name in ("flow", "side", "conn", "t_s", "cwnd_bytes")}
     for said, *words in made.said:
         if said == "window":

@@ -76,7 +76,10 @@ def read(
     seeds: Any = None,
     duration: str | Duration | None = None,
 ) -> Plan:
-    """Plans the config `text`. The files that it includes are in `folder`."""
+    """Plans the config `text`.
+
+    `source` is the name for messages. The files that the config includes are in `folder`.
+    """
     asked = ConfigChanges(sets, vary, seeds, duration)
     config = _config(text, Path(source).name, folder, asked)
     try:
@@ -147,7 +150,7 @@ def _title(config: Config) -> str:
 
 
 def _kept(config: Config) -> dict[str, object]:
-    """The names of a config with plain values, for the manifest, up to a maximum size."""
+    """The names of a config and their plain values, for the manifest, up to a maximum size."""
     table, left = {}, MOST_SAID
     for name, value in sorted(config.names.items()):
         try:
@@ -190,7 +193,7 @@ def _config(text: str, source: str, folder: Path | None, asked: ConfigChanges) -
 
 
 def _refuse_endless(config: Config) -> None:
-    """Refuses values whose nested shared lists would be too large when written."""
+    """Raises `ScenarioError` if nested shared lists would make the written values too large."""
     left = MOST_SAID
     for name, value in config.names.items():
         if name.startswith("TPCONF_"):

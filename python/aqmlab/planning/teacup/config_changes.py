@@ -23,7 +23,7 @@ _OWN = ("measure.", "path.overhead", "path.host_jitter", "path.start_jitter")
 
 
 class ConfigChanges:
-    """The changes by the user, sorted by type."""
+    """The user's changes of a config by type; raises `ScenarioError` for an invalid change."""
 
     def __init__(
         self,

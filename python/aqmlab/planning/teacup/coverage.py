@@ -20,9 +20,9 @@ _MOST_NAMED = 10
 def check(config: Config, network: Network, ways: Mapping[tuple[str, str], str]) -> None:
     """Warns of queues without packets and of packets without a queue.
 
-    If a config has a queue without packets and packets without a queue, refuses it: the queue was
-    probably meant for these packets. Also refuses a config without traffic. `ways` maps the pairs
-    of addresses that exchange packets to their locations in the config.
+    Raises `ScenarioError` if a config has both, because the queue was probably meant for these
+    packets. Also raises it for a config without traffic. `ways` maps the pairs of addresses that
+    exchange packets to their locations in the config.
     """
     hosts = network.hosts
     ends = {end for way in ways for end in way}
@@ -51,7 +51,7 @@ def check(config: Config, network: Network, ways: Mapping[tuple[str, str], str])
 
 
 def _idle(hosts: Hosts, queue: Queue, ends: Iterable[str]) -> str | None:
-    """The problem of a queue whose `source` or `dest` contains no host; otherwise `None`."""
+    """The problem of a queue whose `source` or `dest` contains none of `ends`; otherwise `None`."""
     for key, network in (("source", queue.source), ("dest", queue.dest)):
         if not any(hosts.within(end, network) for end in ends):
             return f"queue {shown(queue.id)} takes no packets: no host is in {key}='{network}'"

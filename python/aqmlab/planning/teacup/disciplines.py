@@ -3,9 +3,9 @@
 Source: TEACUP v1.1 `routersetup.py`; tc(8), ipfw(8).
 
 A FreeBSD router has dummynet's disciplines, named `*_freebsd` in scenarios. A Linux router has the
-kernel's disciplines. Its PIE follows kernels 3.14 to 5.4, and its FQ-CoDel follows kernels 3.5 to
-4.6, unless `TPCONF_linux_kern_router` names a later kernel. Any other name refers to a discipline
-of aqmlab, so `V_aqm=pie_rfc8033` is also valid.
+kernel's disciplines. Its PIE follows kernels 3.14 to 5.0, unless `TPCONF_linux_kern_router` names
+5.5 or later. Its FQ-CoDel follows kernels 3.5 to 4.6, unless that setting names 4.7 or later. Any
+other name refers to a discipline of aqmlab, so `V_aqm=pie_rfc8033` is also valid.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ def choose(
     kernel: tuple[int, int] | None,
     warn: Callable[[str], None],
 ) -> KindSpec:
-    """The discipline of a queue in the simulator's form."""
+    """The discipline of the queue with the arguments `args`, in the simulator's form.
+
+    `rate_bps` is the queue's rate, and `kernel` is the version of a Linux router's kernel.
+    """
     disc = args.text("queue_disc", "fifo").strip().lower()
     size = args.text("queue_size", "1000" if linux else "50").strip()
     kind = catalogue.load().find("disciplines", _kind_name(disc, size, linux, kernel))
@@ -144,7 +147,7 @@ def _extra(
 
 
 def _with_unit(kind: str, value: str, linux: bool) -> str:
-    """Adds the default unit: microseconds for tc, milliseconds for ipfw, bytes for sizes."""
+    """Adds the default unit to a number: microseconds for tc, milliseconds for ipfw, or bytes."""
     if not re.fullmatch(r"[0-9.]+", value):
         return value
     if kind.startswith("duration"):

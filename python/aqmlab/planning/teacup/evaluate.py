@@ -44,7 +44,7 @@ class Evaluator(Expressions):
         self.includes = 0
 
     def read(self, text: str) -> None:
-        """Reads a whole config; raises `ScenarioError` if it is not Python or is too large."""
+        """Reads a config and binds its names; raises `ScenarioError` for an invalid text."""
         for statement in self._parse(text):
             try:
                 self._run(statement)
@@ -84,7 +84,7 @@ class Evaluator(Expressions):
             self.warn(f"passed over: {type(error).__name__}: {shown(str(error))}", statement.lineno)
 
     def warn(self, problem: str, line: int) -> None:
-        """Records a warning about a skipped part."""
+        """Records a warning about a line, unless it is recorded already or there are too many."""
         text = f"{self.source}:{line}: {problem}"
         if len(self.warnings) < 1_000 and text not in self.warnings:
             self.warnings.append(text)

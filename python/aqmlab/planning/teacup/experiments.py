@@ -61,7 +61,10 @@ def varied(
     vary: Mapping[str, list[Any]],
     seeds: tuple[int, ...] | None,
 ) -> list[Varied]:
-    """The loops of `config` after the changes of `--set`, `--vary` and `--seeds`."""
+    """The loops of `config` after the changes `sets`, `vary` and `seeds` by the user.
+
+    Raises `ScenarioError` for conflicting or too many values.
+    """
     loops = _loops(config)
     _refuse_unknown(config, loops, [*sets, *vary])
     loops = [_with_sets(loop, sets) for loop in loops]
@@ -142,7 +145,7 @@ def _seed(run: Any, loop: Varied) -> int:
 
 
 def _refuse_conflicts(config: Config, loops: list[Varied]) -> None:
-    """Raises `ScenarioError` if a column or a seed would be ambiguous."""
+    """Raises `ScenarioError` if two loops set one variable, or if two runs have one seed."""
     where = config.where("vary_parameters")
     owners: dict[str, str] = {}
     for loop in loops:

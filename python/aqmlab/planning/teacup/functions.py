@@ -66,7 +66,7 @@ def kept(value: Any) -> Any:
 
 
 def iterate(value: Any) -> list[Any]:
-    """The members of a list or a text, or the keys of a dictionary."""
+    """The members of a list or text, or the keys of a dictionary; else raises `UnreadError`."""
     if isinstance(value, (list, tuple, str, dict)):
         return list(value)
     raise UnreadError("passed over: this cannot be iterated")
@@ -84,14 +84,14 @@ def as_key(value: Any) -> Any:
 
 
 def truth_of(value: Any) -> bool:
-    """Returns whether a condition is true."""
+    """Returns whether `value` is true as a condition; raises `UnreadError` if it is unknown."""
     if isinstance(value, Opaque):
         raise UnreadError("passed over: the value of this condition is unknown")
     return bool(value)
 
 
 def as_text(value: Any) -> str:
-    """Formats a number or a text as text."""
+    """Formats a number or a text as text; raises `UnreadError` for any other value."""
     if isinstance(value, SCALARS):
         return str(value)
     raise UnreadError("passed over: only numbers and text can be formatted")

@@ -30,7 +30,7 @@ class Traffic:
     variables: Mapping[str, object]
     apps: list[AppSpec] = field(default_factory=list)
     ends_ns: dict[str, int] = field(default_factory=dict)
-    """The end time of each application that has an end."""
+    """The planned end time of each application that has one."""
     names: Names = field(default_factory=Names)
     places: list[str] = field(default_factory=list)
     """The location of each application in the config."""
@@ -40,7 +40,7 @@ class Traffic:
     """The addresses of both ends of each application, and the server's port if it is stated."""
 
     def ends(self, args: Arguments, first: str, second: str) -> tuple[str, str]:
-        """The addresses of two hosts in `args`."""
+        """The addresses of the hosts that the arguments `first` and `second` name."""
         return (
             self.hosts.address(host_of(args.text(first)), f"{args.where}: {first}"),
             self.hosts.address(host_of(args.text(second)), f"{args.where}: {second}"),
@@ -62,7 +62,7 @@ class Traffic:
 
         An application with a parameter `duration` runs for that time from its actual start, like
         the tool on the testbed. `adapt` changes the TCP of both ends. If both ends are on the same
-        side of the bottleneck, the function only warns.
+        side of the bottleneck, the function adds only a warning.
         """
         if len(self.apps) >= MOST_APPS:
             raise ScenarioError(args.where, f"more than {MOST_APPS} applications")

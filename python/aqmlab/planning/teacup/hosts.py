@@ -49,7 +49,7 @@ _SYSCTLS = {
     "net.inet.tcp.rfc1323": ("timestamps", bool),
     "net.ipv4.tcp_slow_start_after_idle": ("slow_start_after_idle", bool),
 }
-"""The kernel's settings that have a counterpart in aqmlab."""
+"""By sysctl of Linux or FreeBSD: the setting of aqmlab's profiles, and the type of its value."""
 
 
 class NotModelledError(Exception):
@@ -68,7 +68,11 @@ class Hosts:
     hosts_kernel: tuple[int, int] | None = None
 
     def address(self, name: str, where: str) -> str:
-        """The source address of traffic from `name`: its first address on the test network."""
+        """The source address of traffic from `name`: its first address on the test network.
+
+        An address stands for itself, and so does any name if the config states no addresses. Raises
+        `ScenarioError` for any other name.
+        """
         if name in self.addresses:
             return self.addresses[name][0]
         if _ip(name) is not None:
@@ -79,7 +83,7 @@ class Hosts:
         return name
 
     def network(self, text: str, where: str) -> str:
-        """The network or address in a queue's `source` or `dest`."""
+        """The network in a queue's `source` or `dest`, or the address of the host that it names."""
         return text if "/" in text else self.address(text, where)
 
     def within(self, address: str, network: str) -> bool:
@@ -141,7 +145,7 @@ def _net(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 
 def read(config: Config) -> Hosts:
-    """Reads the hosts of a config."""
+    """Reads the hosts of a config. A warning names the hosts without a stated operating system."""
     hosts = Hosts(config)
     for name, own in config.table("host_internal_ip").items():
         if (
@@ -229,7 +233,7 @@ def tcp(
 
 
 def _profile(hosts: Hosts, system: str) -> tuple[str, dict[str, Argument]]:
-    """The profile of an operating system, and the settings that TEACUP changes."""
+    """The profile of an operating system, and the values of the settings that TEACUP changes."""
     if system == "Linux":
         old = hosts.hosts_kernel is None or hosts.hosts_kernel < (4, 0)
         profile = "linux-3.17" if old and "linux-3.17" in catalogue.load()["profiles"] else "linux"

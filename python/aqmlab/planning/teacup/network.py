@@ -46,8 +46,8 @@ class Queue:
     source: str
     dest: str
     links: dict[bool, int]
-    """The link of each direction; `True` is from `source` to `dest`. A bidirectional queue on
-    Linux has one link on each interface."""
+    """The index of each direction's link; `True` is from `source` to `dest`. A bidirectional queue
+    on Linux has one link on each interface."""
     delay_ns: int
     loss: float
     both_ways: bool
@@ -80,7 +80,7 @@ class Network:
         return any(self.hosts.within(address, net) for net in self.home)
 
     def way(self, source: str, dest: str) -> str:
-        """The direction of a link from one network to another: "up" leaves the home."""
+        """The direction of a link between networks: "up" if only `source` is in the home."""
         if any(self.hosts.overlap(dest, net) for net in self.home):
             return "down"
         return "up" if any(self.hosts.overlap(source, net) for net in self.home) else "down"
@@ -297,5 +297,5 @@ def _rate_bps(args: Arguments) -> int:
 
 
 def _subnet(text: str) -> str:
-    """The /24 network of an address, the size of subnets on TEACUP's testbeds."""
+    """The /24 network of an IPv4 address, as on TEACUP's testbeds. Other text stays unchanged."""
     return f"{text}/24" if re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+", text) else text

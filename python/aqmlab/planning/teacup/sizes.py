@@ -22,7 +22,7 @@ _PLACE = 8
 
 
 def made(value: Any) -> int:
-    """The approximate bytes of a new value, if its members are new and small.
+    """The approximate bytes of a new value, in which each member counts as a small new value.
 
     >>> made(7), made("abc") < made([1, 2]) < made([1] * 100)
     (0, True)

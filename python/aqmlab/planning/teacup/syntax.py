@@ -77,7 +77,7 @@ def _quiet() -> Iterator[None]:
 
 
 def refuse_many_words(text: str, source: str) -> None:
-    """Refuses a text with too many tokens, because of the memory of its syntax tree.
+    """Raises `ScenarioError` for too many tokens, because their syntax tree would need much memory.
 
     Tokens in comments and strings also count.
     """
@@ -95,7 +95,7 @@ def longest_line(text: str) -> int:
 
 
 def refuse_deep_nesting(text: str, source: str) -> None:
-    """Refuses a text with deep nesting, because Python's parser is recursive."""
+    """Raises `ScenarioError` for deep nesting, because Python's parser is recursive."""
     run = re.search(rf"(?:[-+~(\[{{]\s*+|not\s++|lambda\s*+:\s*+){{{MOST_NESTING},}}", text)
     if run is not None:
         line = text.count("\n", 0, run.start()) + 1

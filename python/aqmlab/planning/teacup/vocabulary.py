@@ -37,7 +37,7 @@ WITHOUT_MEANING = {
         "ttprobe_output_mode tcpdump_logger tcpstats_logger"
     ),
 }
-"""Names that describe a testbed and have no meaning in a simulator."""
+"""By reason: the names, without `TPCONF_`, that have no meaning in a simulator."""
 
 READ = (
     "router_queues", "traffic_gens", "parameter_list", "vary_parameters", "variable_defaults",
@@ -45,7 +45,7 @@ READ = (
     "host_TCP_algo_params", "host_init_custom_cmds", "linux_kern_router", "linux_kern_hosts",
     "aqms", "aqms2",
 )  # fmt: skip
-"""Names that this package reads."""
+"""The names that this package reads, without `TPCONF_`."""
 
 _OF_VERSION_1_1 = (
     "linux_tcp_logger", "ttprobe_direction", "ttprobe_output_mode", "tcpdump_logger",
@@ -114,7 +114,7 @@ class Config:
         return "start_nginx_server" in tasks or "player_path" in tasks
 
     def check(self) -> None:
-        """Refuses a config without queues or traffic, and warns of names without a meaning."""
+        """Warns of names without a meaning; raises `ScenarioError` without queues or traffic."""
         self._warn_of_misspelt()
         for name in ("router_queues", "traffic_gens"):
             if self.get(name) is None:
@@ -163,7 +163,7 @@ def or_rather(got: str, words: Iterable[str]) -> str:
 
 
 def _refuse_many(entries: Sized, place: str) -> None:
-    """Limits the number of entries, because each experiment reads all entries."""
+    """Raises `ScenarioError` for too many entries, because each experiment reads all entries."""
     if len(entries) > _MOST_ENTRIES:
         problem = f"{len(entries)} entries are too many, {_MOST_ENTRIES} at most"
         raise ScenarioError(place, problem)
@@ -272,7 +272,8 @@ class Arguments(dict[str, object]):
 def arguments(entry: ListEntry, text: Any, variables: Mapping[str, object], warn: Any) -> Arguments:
     """Reads the arguments in `text` as TEACUP does: replaces variables, then evaluates.
 
-    The task is the first argument if it is a bare name. `warn` receives warnings.
+    Raises `ScenarioError` for invalid arguments. The task is the first argument if it is a bare
+    name. `warn` receives warnings.
     """
     text = str(text).strip()
     for name in _hyphenated(text):

@@ -57,7 +57,7 @@ class BoxFigure:
     """The meaning of a median of zero, in the legend."""
 
     def draw(self, results: CampaignResults) -> Iterator[Drawing]:
-        """One drawing with a panel for each rate."""
+        """Yields one drawing with a panel for each rate."""
         frame = data.carrying(results, "flows")
         choice = ShownPart.of(frame, data.conditions(results))
         rows = data.medians(frame, self._columns, *_KEYS)
@@ -140,7 +140,7 @@ class ShownPart:
 
     @property
     def members(self) -> dict[str, Collection[str]]:
-        """The shown values of each column."""
+        """The shown values by column of labels."""
         return {
             "rate_label": self.rates,
             "app": self.apps,

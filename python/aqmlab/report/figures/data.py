@@ -56,7 +56,7 @@ def chosen(frame: pl.DataFrame, column: str, most: int, what: str) -> tuple[list
 
 
 def _left_out(values: Sequence[str], kept: Sequence[str], what: str) -> list[str]:
-    """A note on the omitted values."""
+    """At most one note, with the number of omitted values and, if they are few, their names."""
     gone = [value for value in values if value not in kept]
     if not gone:
         return []
@@ -128,7 +128,7 @@ def chosen_queues(frame: pl.DataFrame, looks: Mapping[str, Look]) -> tuple[list[
 
 
 def carrying(results: CampaignResults, name: str) -> pl.DataFrame:
-    """The rows of flows that carry data, with labels and the columns `app` and `copy`.
+    """The rows of the table `name` for flows that carry data, with labels, `app` and `copy`.
 
     Copies of an application have the same `app`, and each has its own `copy`. An application that
     carries data in both directions appears as two applications, with arrows in their names.
@@ -164,7 +164,7 @@ def _carrying(results: CampaignResults, name: str) -> pl.DataFrame:
 
 
 def examples(results: CampaignResults, most: int) -> tuple[CampaignResults, list[str], list[str]]:
-    """The first trial of each queue at a few places, these places, and a note on other places."""
+    """The results of each queue's first trial at some places, the places, and a note on others."""
     import polars as pl
 
     trials = results.table("trials").select("trial").to_series()
@@ -195,7 +195,7 @@ def of_kind(results: CampaignResults, kind: str) -> pl.Expr:
 
 
 def seeds_of(frame: pl.DataFrame, queues: Sequence[str]) -> str:
-    """The seed of the trial in each queue's panel, from the panel's first row."""
+    """The seeds of the trials in the queues' panels, in words."""
     import polars as pl
 
     firsts = [(queue, frame.filter(pl.col("queue_label") == queue)["seed"]) for queue in queues]
@@ -235,5 +235,5 @@ def place_note(rtts: Sequence[str]) -> str:
 
 
 def slug(text: str) -> str:
-    """A label in the form of a file name."""
+    """The label `text` with hyphens in place of characters that file names should not have."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-")

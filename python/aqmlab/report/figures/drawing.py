@@ -99,7 +99,7 @@ class Drawings(list[Drawing]):
 
 
 def own_names(wanted: Sequence[str]) -> list[str]:
-    """File names of drawings, which differ also if case is ignored."""
+    """File names of drawings, unique even if case is ignored."""
     taken = Names()
     return [taken.free(name) for name in wanted]
 
@@ -297,7 +297,7 @@ LINES: tuple[Line, ...] = ("-", "--", "-.", ":")
 
 
 def legend_below(made: Canvas, handles: Sequence[Artist], labels: Sequence[str]) -> None:
-    """One legend for all panels, below them: in one row if it fits, or else in columns."""
+    """Draws one legend for all panels below them, in one row if it fits, or else in columns."""
     labels = [textwrap.fill(label, _LONGEST) for label in labels]
     columns = len(labels)
     if sum(len(label) + _HANDLE for label in labels) > _ROW:

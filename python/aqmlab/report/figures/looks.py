@@ -33,7 +33,7 @@ UP, DOWN = " ↑", " ↓"
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A colour, a line and a marker."""
+    """The colour, the line style and the marker of a line in a figure."""
 
     colour: str
     line: Line = "-"
@@ -74,7 +74,7 @@ def app_looks(results: CampaignResults) -> dict[str, Look]:
 
 
 def _lines(turn: int) -> tuple[Line, Line]:
-    """The line styles of both directions, after the colours were used `turn` times."""
+    """The line styles of downlink and uplink, after the colours were used `turn` times."""
     pairs: Sequence[tuple[Line, Line]] = ((LINES[0], LINES[1]), (LINES[2], LINES[3]))
     return pairs[turn % len(pairs)]
 

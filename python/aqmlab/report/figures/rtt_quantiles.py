@@ -30,7 +30,7 @@ _MOST_FIGURES = 2
 
 
 def _timed(results: CampaignResults) -> pl.DataFrame:
-    """The applications that have round trips."""
+    """The rows of applications that have round trips."""
     import polars as pl
 
     frame = data.carrying(results, "flows")

@@ -1,7 +1,7 @@
 """Time series of one trial per queue, in panels beside each other.
 
-The form follows the time plots of Cumaranayagam (2016) and of Boerlage and Collom (2016). A figure
-shows the values of every flow of one run, second by second.
+The form follows the time plots of Cumaranayagam (2016) and of Boerlage and Collom (2016). Such a
+plot shows the values of every flow of one run, second by second.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SeriesFigure:
     """The threshold below which values do not determine the axis."""
 
     def draw(self, results: CampaignResults) -> Iterator[Drawing]:
-        """One drawing for each of a few places, with one panel for each queue."""
+        """Yields one drawing for each of a few places, with one panel for each queue."""
         import polars as pl
 
         shown, places, notes = data.examples(results, MOST_PLACES)
@@ -124,14 +124,14 @@ def _first_trial(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _lines(frame: pl.DataFrame) -> Iterator[tuple[object, pl.DataFrame]]:
-    """Yields each line separately, with breaks in intervals without values."""
+    """Yields the key and the points of each line, with breaks in intervals without values."""
     keys = [name for name in ("flow", "direction", "side", "conn") if name in frame.columns]
     for key, line in frame.group_by(keys, maintain_order=True):
         yield key, with_gaps(line.sort("t_s"))
 
 
 def with_gaps(line: pl.DataFrame) -> pl.DataFrame:
-    """`line` with an empty row in every gap of several steps."""
+    """`line` with an empty row in every gap of more than four median steps."""
     import polars as pl
 
     step = line["t_s"].diff().median()

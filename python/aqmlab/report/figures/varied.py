@@ -60,7 +60,7 @@ class VariedQuantity:
     """The values of each trial's other conditions that are numbers."""
 
     def scale(self, axes: Axes) -> None:
-        """Prepares the x-axis of a panel."""
+        """Sets the scale and the ticks of a panel's x-axis."""
         if self.names:
             name_ticks(axes, self.names, width_share=0.45)
             return
@@ -73,7 +73,10 @@ class VariedQuantity:
 
 
 def _varied(results: CampaignResults) -> Iterator[VariedQuantity]:
-    """The quantities with several values, except quantities that follow from another quantity."""
+    """Yields each numeric condition with enough values.
+
+    A condition that an earlier one determines is left out.
+    """
     trials = results.manifest.trials
     numbers = columns(trials)
     texts = {

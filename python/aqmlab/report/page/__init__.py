@@ -33,7 +33,7 @@ _LARGEST_SVG = 1_500_000
 
 @dataclass(frozen=True, slots=True)
 class PageImage:
-    """A drawing in the page."""
+    """A drawing as the page embeds it."""
 
     source: str
     """The drawing as a data URL."""
@@ -43,7 +43,7 @@ class PageImage:
 
 @dataclass(frozen=True, slots=True)
 class PageFigure:
-    """A figure in the page."""
+    """A figure as the page embeds it: a title and one or more drawings."""
 
     title: str
     drawings: Sequence[PageImage]
@@ -86,7 +86,7 @@ def to_draw(facts: CampaignFacts) -> Wanted:
 
 
 def page(results: CampaignResults, shown: Sequence[PageFigure], baseline: Baseline | None) -> str:
-    """The page as HTML."""
+    """The report of `results` as HTML, with the figures `shown`."""
     manifest = results.manifest
     comparison = BaselineComparison(results.judged, baseline)
     matrices = tables.matrices(results, comparison)
@@ -114,7 +114,7 @@ def page(results: CampaignResults, shown: Sequence[PageFigure], baseline: Baseli
 
 
 def image(drawing: Drawing) -> PageImage:
-    """A drawing in the form of the page."""
+    """The drawing as SVG in a data URL, or as PNG if the SVG is too large."""
     kind, mime = "svg", "image/svg+xml"
     if len(drawing.rendered("svg")) > _LARGEST_SVG:
         kind, mime = "png", "image/png"

@@ -30,26 +30,26 @@ _MOST_SENTENCES = 40
 
 @dataclass(frozen=True, slots=True)
 class VerdictCell:
-    """A verdict in a table."""
+    """A verdict in a table: its word, and texts that explain it."""
 
     word: str
     brief: str
     sentence: str
     value: str = ""
     difference: str = ""
-    """The difference of the deciding number from its value in the first condition."""
+    """The difference of the deciding number from its value in the baseline condition."""
     quality: str = ""
     """The Quality of Outcome, with the part that has the worst score."""
 
     @property
     def kind(self) -> str:
-        """The name of the cell's style."""
+        """The name of the cell's CSS class."""
         return self.word.replace(" ", "-")
 
 
 @dataclass(slots=True)
 class Matrix:
-    """Verdicts in rows and columns."""
+    """A table of verdicts, by application and queue or by line."""
 
     title: str
     corner: str
@@ -155,7 +155,7 @@ def tally_words(results: CampaignResults) -> list[str]:
 
 
 def tallies(results: CampaignResults) -> list[TallyRow]:
-    """The tally of each condition, with the deciding need of its worst verdict."""
+    """The tally of each condition, with the need that decides the verdict `Tally.closest`."""
     words = tally_words(results)
     return [
         TallyRow(

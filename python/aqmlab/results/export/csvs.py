@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def write(results: CampaignResults, target: Target) -> Iterator[Path]:
     """Writes every table of `results` as TABLE.csv and yields the paths.
 
-    Raises `RequestError` before the first write if one of the files exists.
+    Raises `RequestError` before the first write if one of the files exists and `target` does not
+    replace files.
     """
     target.refuse_present(*(f"{name}.csv" for name in results.tables))
     for name in results.tables:

@@ -1,8 +1,8 @@
 """The packets of a trial at both ends, from the captures of a second run.
 
-Captures identify applications by the address on the internet. On every engine, application number n
-of a trial, counted from 0, has the host 172.16.11.(2 + n) there. In the home it has the host
-172.16.10.(2 + n), unless it shares the host of an earlier application.
+In captures, an application is identified by the address of its host on the internet. On every
+engine, application number n of a trial, counted from 0, has the address 172.16.11.(2 + n) there. In
+the home it has the address 172.16.10.(2 + n), unless it shares the host of an earlier application.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Packets:
     """IP packets in the order of the capture; the port is 0 if the protocol has none."""
 
     at_s: NDArray[np.float64]
-    """Seconds since 1970."""
+    """The times of the packets, in Unix time."""
     ip_bytes: NDArray[np.int64]
     protocol: NDArray[np.int64]
     source: NDArray[np.int64]
@@ -50,14 +50,17 @@ class Packets:
     source_port: NDArray[np.int64]
     destination_port: NDArray[np.int64]
     number: NDArray[np.int64]
-    """The application's sequence number of a datagram, from its first eight bytes."""
+    """The application's sequence number of a datagram, from the first eight bytes of its payload.
+
+    For a packet of another protocol, the number has no meaning.
+    """
 
     def where(self, chosen: NDArray[np.bool_]) -> Packets:
         """The packets for which `chosen` is true."""
         return Packets(**{name: values[chosen] for name, values in vars(self).items()})
 
     def going(self, direction: str) -> Packets:
-        """The packets of a direction."""
+        """The packets of a direction, "up" or "down"."""
         source, destination = _NETWORKS[direction]
         return self.where((self.source >> 8 == source) & (self.destination >> 8 == destination))
 
@@ -68,7 +71,7 @@ class Packets:
         return going.where(on_internet & 0xFF == _FIRST_HOST + app)
 
     def by_flow(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-        """Each flow as "SOURCE_PORT_DESTINATION_PORT", with a mask of its packets.
+        """Yields each flow as "SOURCE_PORT_DESTINATION_PORT", with a mask of its packets.
 
         Flows are in order of appearance.
         """

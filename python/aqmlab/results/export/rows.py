@@ -21,7 +21,7 @@ class WindowRow(TypedDict):
 
 
 class RttRow(TypedDict):
-    """The round-trip times of a flow in one direction in one step."""
+    """The round-trip times of a flow in one direction in one step of measurement."""
 
     t_s: float
     rtt_p50_ms: float
@@ -50,7 +50,7 @@ class TcpSeriesRow(TypedDict):
 
 
 class QueueSeriesRow(TypedDict):
-    """The state of a link's queue at one time, with all drops and marks before it."""
+    """The state of a link's queue at one time, with the numbers of all drops and marks so far."""
 
     link: str
     t_s: float

@@ -14,7 +14,7 @@ from aqmlab.campaign.store import own_files
 
 
 class Target:
-    """A folder for exported files; the first file creates it."""
+    """A folder for exported files, which is created before the first file."""
 
     def __init__(self, folder: Path, force: bool = False) -> None:
         if folder.exists() and not folder.is_dir():
@@ -36,7 +36,7 @@ class Target:
                 )
 
     def free_name(self, stem: str, suffix: str) -> str:
-        """`stem` and `suffix`, with a number between them if this export has written that name."""
+        """The name `stem` + `suffix`, with a number between them if this export has used it."""
         name, count = f"{stem}{suffix}", 1
         while str(self.folder / name).casefold() in self._folded:
             count += 1
@@ -44,9 +44,11 @@ class Target:
         return name
 
     def write(self, name: str, data: bytes) -> Path:
-        """Writes a file.
+        """Writes a file and returns its path.
 
-        Raises `RequestError` if it exists and `force` is not set, and `DiskError` on failure.
+        Raises `RequestError` if the file existed before this export and `force` is not set, if
+        `name` leads out of the folder, and for the path of a campaign's own file. Raises
+        `DiskError` if the file cannot be written.
         """
         path = self._prepare(name)
         write_atomically(path, data)
@@ -54,7 +56,10 @@ class Target:
 
     @contextmanager
     def stream(self, name: str) -> Iterator[BinaryIO]:
-        """A file for writing in pieces, which appears when it is complete."""
+        """Yields a file for writing in pieces, which appears when it is complete.
+
+        Raises the same errors as `write`.
+        """
         path = self._prepare(name)
         with atomic_file(path) as file:
             yield file

@@ -2,8 +2,8 @@
 
 A campaign becomes a folder PREFIX. It holds the files
 `PREFIX_SHORT_VALUE…_run_N_SOURCE_PORT_DESTINATION_PORT.EXT` of each experiment and flow. The list
-of experiments is beside the folder. Times are seconds since 1970. Captures, and therefore these
-files, begin at midnight of 1 January 2020 (UTC).
+of experiments is beside the folder. Times are in Unix time. Captures, and therefore these files,
+begin at midnight of 1 January 2020 (UTC).
 
 - `.psiz`: time at the receiver, bytes of IP; separated by a space
 - `.rtts`: time, round-trip time in s by synthetic packet pairs; separated by a space
@@ -53,7 +53,7 @@ _TEACUP_ID = re.compile(r"[^=]+_run_\d+")
 
 
 class ExperimentName(NamedTuple):
-    """TEACUP's names of a trial."""
+    """TEACUP's names of a trial: the experiment's prefix, and the id, which begins with it."""
 
     prefix: str
     id: str
@@ -62,7 +62,8 @@ class ExperimentName(NamedTuple):
 def experiments(trials: Sequence[TrialEntry]) -> dict[str, ExperimentName]:
     """The TEACUP names of a campaign's trials, by the trials' names in the manifest.
 
-    Conditions that TEACUP's characters cannot distinguish, such as "a/b" and "a-b", get a number.
+    TEACUP's characters cannot distinguish some conditions, such as "a/b" and "a-b". The second and
+    later of these conditions get a number.
 
     >>> varied = {"path.qdisc": "fq_codel"}
     >>> facts = {"engine": "sim", "links": {}, "rtt_base_ms": {}, "spec": "0" * 16}
@@ -88,7 +89,7 @@ def experiments(trials: Sequence[TrialEntry]) -> dict[str, ExperimentName]:
 
 
 def _kept(trial: TrialEntry) -> ExperimentName | None:
-    """The name from a TEACUP config, if there is one."""
+    """The name that a TEACUP config gave the trial, if there is one."""
     if _TEACUP_ID.fullmatch(trial.id):
         first = next(iter(trial.conditions), "run")
         prefix = trial.id.partition(f"_{first}_")[0]
@@ -98,7 +99,10 @@ def _kept(trial: TrialEntry) -> ExperimentName | None:
 
 
 def _shorts(names: Iterable[str]) -> dict[str, str]:
-    """The last part of each condition's name; the whole name if two conditions share that part."""
+    """The short name of each condition, with letters and digits only.
+
+    It is the last part of the condition's name, or the whole name if conditions share that part.
+    """
     last = {name: _letters(name.rpartition(".")[2]) for name in names}
     often = Counter(short.casefold() for short in last.values())
     return {
@@ -119,10 +123,11 @@ def _value(text: str) -> str:
 def files(
     trial: TrialRows, name: str, ends: Mapping[str, ConfigEnds] = MappingProxyType({})
 ) -> Iterator[tuple[str, bytes]]:
-    """The files of an experiment called `name`; runs the trial again for its packets.
+    """Yields the name and the contents of each file of an experiment called `name`.
 
-    `ends` has the addresses and ports of applications, by name. Applications without an entry keep
-    the addresses of the captures. Raises `RequestError` if the trial's engine keeps no packets.
+    Runs the trial again for its packets. `ends` has the addresses and ports of applications, by
+    name. Applications without an entry keep the addresses of the captures. Raises `RequestError` if
+    the trial's engine keeps no packets.
     """
     with packets.of_trial(trial) as captured:
         home, wan = (packets.read(path) for path in captured)
@@ -197,7 +202,7 @@ def _end(text: str) -> str:
 
 
 def _tcp(trial: TrialRows, home: packets.Packets, flows: FlowNames) -> Iterator[tuple[str, str]]:
-    """Windows and smoothed round-trip times of each recorded end of a connection."""
+    """Yields the files of windows and smoothed round-trip times of each recorded connection end."""
     for number, app in enumerate(trial.spec.apps):
         rows = trial.of("tcp_series", flow=app.name)
         connections = [name.split("_") for name in home.of(number, "up").connections()]
@@ -224,7 +229,7 @@ def _tcp(trial: TrialRows, home: packets.Packets, flows: FlowNames) -> Iterator[
 
 
 def _by_end(rows: Iterable[TcpSeriesRow]) -> dict[tuple[str, int], list[TcpSeriesRow]]:
-    """The rows of each end of each connection."""
+    """The rows of each end of each connection, by the side and the connection's number."""
     groups: dict[tuple[str, int], list[TcpSeriesRow]] = {}
     for row in rows:
         groups.setdefault((row["side"], row["conn"]), []).append(row)

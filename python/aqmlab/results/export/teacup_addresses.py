@@ -1,8 +1,8 @@
 """The addresses and ports of a TEACUP config in the names of exported files.
 
-Captures identify applications by addresses of their own: see `packets`. A campaign of a TEACUP
-config keeps the config's addresses in its manifest. Clients keep the ports of the captures, because
-no config states them. A flow whose name is taken gets the next free client port.
+The addresses in captures are those of `packets`. A campaign of a TEACUP config keeps the config's
+addresses in its manifest. Clients keep the ports of the captures, because no config states client
+ports. A flow whose name is taken gets the next free client port.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 from aqmlab.campaign.store.manifest import Manifest
 
 MEMBER = "addresses"
-"""The member of a manifest's `scenario` with the ends of each application."""
+"""The member of a manifest's `scenario` with the addresses of each application's ends."""
 
 _FIRST_SERVER_PORT = 61_000
 _END = re.compile(r"172\.16\.(10|11)\.([0-9]{1,3})")
@@ -23,7 +23,7 @@ _FIRST_HOST = 2
 
 
 class ConfigEnds(NamedTuple):
-    """The addresses of an application's ends in a config."""
+    """The addresses of an application's ends in a config, and the server's port if it is stated."""
 
     home: str
     wan: str
@@ -32,9 +32,10 @@ class ConfigEnds(NamedTuple):
 
 
 def of_manifest(manifest: Manifest) -> dict[str, ConfigEnds]:
-    """The ends of each application, as far as a config states them.
+    """The ends of each application, by its name, as far as a config states them.
 
-    The manifest may come from an untrusted source, and addresses become names of files.
+    The manifest may come from an untrusted source, and addresses become names of files. Invalid
+    addresses are therefore omitted.
     """
     told = manifest.scenario.get(MEMBER)
     found = {}
@@ -85,7 +86,10 @@ class FlowNames:
         return known.home if known else f"172.16.10.{_FIRST_HOST + app}"
 
     def _free(self, *ends: _End) -> dict[_End, _End]:
-        """Maps a connection's ends in the captures to ends of the config that are still free."""
+        """Maps a connection's ends in the captures to the ends in its exported name.
+
+        The client's port is increased until the name is free. The name is then marked as taken.
+        """
         own = {end: self._end(*end) for end in ends}
         client = min(ends, key=lambda end: end[1])
         while frozenset(own.values()) in self._taken:

@@ -48,7 +48,7 @@ class TrialRows:
 
     @cached_property
     def spec(self) -> TrialSpec:
-        """The resolved trial."""
+        """The resolved trial; raises `RequestError` if this version cannot read it."""
         return stored_spec(self.rows["trials"]["spec"][0], self.id)
 
     @overload
@@ -64,7 +64,7 @@ class TrialRows:
     @overload
     def of(self, table: Literal["queue_series"], **equal: str | bool) -> list[QueueSeriesRow]: ...
     def of(self, table: str, **equal: str | bool) -> Any:
-        """The rows of a table whose columns have the values in `equal`."""
+        """The rows of `table` that have the values of `equal` in the columns of these names."""
         import polars as pl
 
         if table not in self.rows:
@@ -75,7 +75,7 @@ class TrialRows:
 
 
 def wanted_trials(results: CampaignResults, ids: Sequence[str]) -> list[TrialEntry]:
-    """The manifest's entries of the named trials, or of all trials.
+    """The manifest's entries of the trials `ids`, or of all trials if `ids` is empty.
 
     Raises `RequestError` for an unknown trial.
     """
@@ -87,7 +87,11 @@ def wanted_trials(results: CampaignResults, ids: Sequence[str]) -> list[TrialEnt
 
 
 def unknown_trial(name: str, known: Collection[str]) -> RequestError:
-    """The error for an unknown trial; suggests a name with all parts of `name`, or the nearest."""
+    """The error for an unknown trial.
+
+    It suggests a trial whose name has all comma-separated parts of `name`, or otherwise the trial
+    with the nearest name.
+    """
     given = set(name.split(","))
     having = [one for one in known if given <= set(one.split(","))]
     problem = f"--trial: unknown trial `{shown(name)}`"
@@ -122,7 +126,10 @@ class _Cursor:
         self._next = next(self._trials, None)
 
     def take(self, trial: str) -> pl.DataFrame | None:
-        """The rows of `trial` if it is the table's next trial; otherwise `None`."""
+        """Removes and returns the rows of `trial` if it is the table's next trial.
+
+        Otherwise returns `None`.
+        """
         if self._next is None or self._next["trial"][0] != trial:
             return None
         taken, self._next = self._next, next(self._trials, None)
@@ -130,7 +137,7 @@ class _Cursor:
 
 
 def _whole(pieces: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """All rows of one trial at a time, from pieces that may end within a trial."""
+    """Yields all rows of one trial at a time, from pieces that may end within a trial."""
     import polars as pl
 
     held: list[pl.DataFrame] = []

@@ -50,7 +50,10 @@ class FlowNumbers(TypedDict):
     app: Values
     """The application's own measurements."""
     over_seeds: NotRequired[dict[str, int | SpreadNumbers]]
-    """The number of seeds, and the median and the range of each number over the seeds."""
+    """The number of seeds, and the median and the range of each number over the seeds.
+
+    It is absent if there is one seed, or if the application carries no data in this direction.
+    """
 
 
 class TrialNumbers(TypedDict):
@@ -77,14 +80,14 @@ class NeedValues(TypedDict):
     margin: float | None
     interval: tuple[float, float] | None
     difference: SpreadNumbers | None
-    """The paired difference from the first condition, with its interval.
+    """The paired difference from the baseline, with its interval.
 
-    It is `None` in the first condition itself.
+    It is `None` in the baseline itself, and if no seed has a value in both conditions.
     """
 
 
 class VerdictValues(TypedDict):
-    """A verdict in a condition, over all seeds."""
+    """The verdict on an application in a condition, over all seeds."""
 
     verdict: str
     because: str
@@ -147,7 +150,7 @@ def trials_alone(results: CampaignResults) -> list[TrialNumbers]:
 def _verdicts(
     results: CampaignResults, baseline: Baseline | None
 ) -> dict[Label, dict[str, VerdictValues]]:
-    """The verdict on each application, by condition."""
+    """The verdict on each application, by condition and by the application's name."""
     comparison = BaselineComparison(results.judged, baseline)
     found: dict[Label, dict[str, VerdictValues]] = defaultdict(dict)
     for verdict in results.judged:
@@ -197,7 +200,10 @@ def _need(verdict: Verdict, finding: Finding, comparison: BaselineComparison) ->
 def _spreads(
     results: CampaignResults,
 ) -> dict[tuple[Label, str, str], dict[str, int | SpreadNumbers]]:
-    """The median and range over the seeds of a condition, for flows that carry data."""
+    """The medians and ranges over the seeds of a condition, for flows that carry data.
+
+    Conditions with one seed have none.
+    """
     return {
         (line.label, line.app, line.direction): {
             "seeds": line.seeds,

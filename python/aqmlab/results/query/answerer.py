@@ -34,7 +34,7 @@ Say = Callable[..., None]
 
 
 def main() -> None:
-    """Answers the caller's query."""
+    """Answers the caller's query and ends the process."""
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as answers:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
@@ -130,11 +130,11 @@ class _Pieces(io.RawIOBase):
         self._say, self._size = say, 0
 
     def writable(self) -> bool:
-        """Returns whether the file is writable: always true."""
+        """Always returns `True`."""
         return True
 
     def tell(self) -> int:
-        """The number of bytes written."""
+        """The number of bytes sent so far."""
         return self._size
 
     def write(self, data: Any) -> int:

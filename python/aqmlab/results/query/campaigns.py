@@ -24,7 +24,7 @@ The campaigns of a study are two folders below the study's folder.
 def find(path: Path) -> CampaignTables:
     """The campaign in a folder, or the campaigns at the least depth below it that has any.
 
-    Raises `RequestError` if there is no campaign or all tables are empty.
+    Raises `RequestError` if there is no campaign, or if no campaign has table files yet.
     """
     campaigns, deeper = _campaigns(path)
     snapshots = {folder: take(folder, whole=False) for folder in campaigns}
@@ -49,7 +49,10 @@ def find(path: Path) -> CampaignTables:
 
 
 def _campaigns(path: Path) -> tuple[list[Folder], list[Path]]:
-    """The campaigns at the least depth, and the folders beside them that hold deeper campaigns."""
+    """The campaigns at the least depth, and the folders beside them that hold deeper campaigns.
+
+    Raises `RequestError` if there is no campaign.
+    """
     for at, depth in enumerate(_DEPTHS):
         if found := [manifest.parent for manifest in sorted(path.glob(f"{depth}{MANIFEST}"))]:
             others = {

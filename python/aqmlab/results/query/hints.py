@@ -25,7 +25,7 @@ def problem_of(message: str) -> str:
 
 
 def hint_for(message: str, sql: str, columns: Mapping[str, Sequence[str]]) -> str | None:
-    """A hint for an error, if there is one; `columns` lists the columns of each table."""
+    """A hint for DuckDB's error `message`, if any; `columns` lists the columns of each table."""
     table = _TABLE.search(message)
     if table is not None:
         return suggestion(table[1], columns)
@@ -48,5 +48,5 @@ def _column_hint(name: str, sql: str, columns: Mapping[str, Sequence[str]]) -> s
 
 
 def mentions(sql: str, name: str) -> bool:
-    """Returns whether a name occurs in SQL as a word."""
+    """Returns whether a name occurs in SQL as a word; ignores case."""
     return re.search(rf"\b{re.escape(name)}\b", sql, re.IGNORECASE) is not None

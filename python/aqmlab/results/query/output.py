@@ -36,7 +36,8 @@ Note = Callable[[str], None]
 def form_of(form: str | None, out: Path | None) -> str:
     """The format of an answer: `form` if it is given, and otherwise the suffix of the file.
 
-    A file without a suffix is CSV. Without a file, the format is `table`.
+    A file without a suffix is CSV. Without a file, the format is `table`. Raises `RequestError` for
+    an unknown format, and for Parquet without a file.
     """
     form = form or ("table" if out is None else out.suffix.removeprefix(".") or "csv")
     if form not in FORMATS:
@@ -47,7 +48,7 @@ def form_of(form: str | None, out: Path | None) -> str:
 
 
 def write(answer: Answered, form: str, target: BinaryIO, note: Note) -> None:
-    """Writes an answer in the format `form`."""
+    """Writes an answer to `target` in the format `form`. Text formats also close `target`."""
     if form == "parquet":
         _write_parquet(answer, target)
         return
@@ -97,7 +98,7 @@ FORMATS: dict[str, Callable[[Answered, TextIO, Note], None]] = {
     "json": _write_json,
     "parquet": lambda answer, target, note: None,
 }
-"""The formats of answers."""
+"""The functions that write the text formats. `write` itself writes the format `parquet`."""
 
 
 def list_tables(tables: Sequence[Table], words: Collection[str] = ()) -> Iterator[str]:
@@ -117,7 +118,10 @@ def list_tables(tables: Sequence[Table], words: Collection[str] = ()) -> Iterato
 
 
 def aligned(rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> Iterator[str]:
-    """Yields rows of cells as lines with aligned columns."""
+    """Yields rows of cells as lines with aligned columns.
+
+    `to_the_right` states for each column whether its cells are right-aligned.
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (
@@ -128,7 +132,7 @@ def aligned(rows: Sequence[Sequence[str]], to_the_right: Sequence[bool]) -> Iter
 
 
 def _as_written(name: str, words: Collection[str]) -> str:
-    """A name in the form that SQL accepts."""
+    """A name as SQL accepts it: in quotes if they are necessary."""
     return name if name.isidentifier() and name.casefold() not in words else named(name)
 
 

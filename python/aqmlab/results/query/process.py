@@ -1,8 +1,8 @@
 """SQL queries in a separate process that can be stopped at any time.
 
-DuckDB checks the clock and its memory between steps only. Within a function, one row may take
-minutes or gigabytes. The parent process therefore enforces the time limit, and the kernel enforces
-the memory limit.
+DuckDB checks the clock and its memory between steps only. A function within a step may take minutes
+or gigabytes for one row. The parent process therefore enforces the time limit, and the kernel
+enforces the memory limit.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Try:
     """The outcome of one attempt to answer a query."""
 
     found: CampaignTables | None = None
-    """The files to query."""
+    """The files to query; `None` until they are found."""
     is_answered: bool = False
     """Whether a part of the answer has been passed to the caller."""
 
@@ -121,7 +121,11 @@ def _heard(
     note: Note,
     attempt: _Try,
 ) -> Generator[bytes, None, bool]:
-    """Yields pieces of the answer; returns whether the answer is complete."""
+    """Yields pieces of the answer; returns whether the answer is complete.
+
+    Finds the tables, sends the query to `process`, passes notes to `note`, and starts `clock` when
+    the tables are open. Raises `LabError` for an error that `process` reports.
+    """
     assert process.stdin is not None and process.stdout is not None
     # The process starts meanwhile.
     attempt.found = find(Path(question.folder))

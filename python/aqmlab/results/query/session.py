@@ -1,11 +1,11 @@
 """Opens campaigns for SQL queries.
 
-Queries may come from untrusted users. DuckDB gets no access to the file system. With access, a
-query could read and write files, for example with `COPY … TO`. DuckDB gets the tables as Arrow data
-sets, which cannot be written. Only a single SELECT runs, without network or extensions, and
-DuckDB's settings are locked.
+Queries may come from untrusted users. DuckDB therefore has no access to the file system. With
+access, a query could read and write files, for example with `COPY … TO`. DuckDB gets the tables as
+Arrow data sets, which cannot be written. Only a single SELECT runs, without network or extensions,
+and DuckDB's settings are locked.
 
-`process` limits the time of a query, and `answerer` the memory that DuckDB does not count.
+`process` limits the time of a query. `answerer` limits the memory that DuckDB does not count.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_NAMED = 5
 """The maximum number of folders that a warning names."""
 
 ROWS_AT_ONCE = 2048
-"""The number of rows per fetch, which is the number that DuckDB produces at a time."""
+"""The number of rows per fetch. DuckDB produces this number of rows at a time."""
 
 _SETTINGS = (
     ("temp_directory", "''"),
@@ -74,7 +74,7 @@ class Table:
 
 
 class Session:
-    """The tables of a campaign, or of all campaigns in a folder, as SQL views."""
+    """The tables of the campaigns that were found in a folder, as SQL views."""
 
     def __init__(self, path: Path, found: CampaignTables, *, memory_bytes: int = 10**9) -> None:
         self._sources, self._memory_bytes = Sources(path, found), memory_bytes
@@ -92,7 +92,7 @@ class Session:
         self._connection.close()
 
     def tables(self) -> list[Table]:
-        """The tables that can be queried."""
+        """The tables that can be queried, sorted by name."""
         found = []
         with self._explained(""):
             for name in self._sources.names:
@@ -109,7 +109,11 @@ class Session:
 
     @contextmanager
     def ask(self, sql: str) -> Iterator[Answered]:
-        """Runs a query and yields the answer. Raises `RequestError` with a hint."""
+        """Yields the answer to a query, which runs when the answer is read.
+
+        Raises `RequestError` with a hint for SQL that is not a single query. Errors of DuckDB
+        within the context also become this error.
+        """
         with self._explained(sql):
             self._refuse_more_than_questions(sql)
             self._make_views_for(sql)
@@ -132,7 +136,7 @@ class Session:
             )
 
     def _nodes(self, sql: str) -> list[str]:
-        """The nodes of a SELECT and its subqueries, from DuckDB's own parser."""
+        """The types of the nodes of a SELECT and its subqueries, from DuckDB's own parser."""
         rows = self._connection.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()
         # The JSON may be nested more deeply than Python's parser allows. Quotes within texts
         # have a backslash, so the pattern matches no text.
@@ -233,7 +237,7 @@ class Answered:
         return [one[0] for one in self._cursor.description or ()]
 
     def rows(self) -> Iterator[Sequence[Any]]:
-        """The rows, as DuckDB produces them."""
+        """Yields the rows as DuckDB produces them."""
         while some := self._cursor.fetchmany(ROWS_AT_ONCE):
             yield from some
 
@@ -246,7 +250,7 @@ class Answered:
 def _explained_batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
     """Yields the batches of an answer.
 
-    Converts the `OSError` in which Arrow wraps DuckDB's errors.
+    Arrow wraps DuckDB's errors in `OSError`. This function converts such an error to DuckDB's own.
     """
     import duckdb
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 CAMPAIGN = "campaign"
-"""The column that identifies a campaign: its path within the queried folder."""
+"""The column that identifies each row's campaign by its path within the queried folder."""
 
 _JUDGED = "flows"
 
@@ -47,7 +47,7 @@ class File(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CampaignTables:
-    """The files of each table, as plain values."""
+    """The campaigns that a query covers and the files of their tables, as plain values."""
 
     campaigns: list[str]
     files: dict[str, list[File]]
@@ -67,19 +67,20 @@ class Sources:
 
     @property
     def names(self) -> list[str]:
-        """The names of the available tables."""
+        """The names of the available tables, sorted; computed tables need the table `flows`."""
         made = set(COMPUTED) if _JUDGED in self._found.files else set()
         return sorted(made.union(self._found.files))
 
     def datasets(self, name: str) -> list[ds.Dataset]:
-        """The data sets of a table, one for each set of columns.
+        """The data sets of a table.
 
+        A stored table has one for each set of columns, and a computed table one for each campaign.
         Raises `RequestError` for a damaged file.
         """
         return self._made(name) if name in COMPUTED else self._read(name)
 
     def _made(self, name: str) -> list[ds.Dataset]:
-        """A computed table of each campaign that has applications to judge."""
+        """The data sets of a computed table, one for each campaign with the table `flows`."""
         import pyarrow as pa
         import pyarrow.dataset as ds
 
@@ -113,7 +114,8 @@ class Sources:
     def _told(self, folder: str, columns: pa.Schema) -> tuple[pa.Schema, ds.Expression | None]:
         """The columns of a file, and an expression that gives the value of the column `campaign`.
 
-        With a single campaign there is no such column and no expression.
+        No column is added and the expression is `None` if there is a single campaign, or if the
+        file itself has a column of this name.
         """
         import pyarrow as pa
         import pyarrow.dataset as ds
@@ -125,13 +127,17 @@ class Sources:
         return pa.schema([front, *columns]), ds.field(CAMPAIGN) == campaign
 
     def _campaign(self, folder: str) -> str | None:
-        """The value of the column `campaign`, if there are several campaigns."""
+        """The value of the column `campaign`; `None` if there is a single campaign."""
         several = len(self._found.campaigns) > 1
         return Path(folder).relative_to(self._path).as_posix() if several else None
 
 
 def _verify(file: File) -> FileSize:
-    """The size of a file; raises `RequestError` if it has changed since it was written."""
+    """The size of a file.
+
+    Raises `RequestError` if the file has changed since it was written, or if aqmlab did not write
+    it.
+    """
     problem = mismatch(Path(file.path), [FileChecksum(*one) for one in file.checksums])
     if problem is not None:
         raise _damaged(file, problem)

@@ -60,7 +60,10 @@ COMPUTED = {NAME: COLUMNS, QUALITY: QUALITY_COLUMNS}
 
 
 def conditions(of_trials: Iterable[str], table: str = NAME) -> dict[str, str]:
-    """The names of the conditions in a computed table, by their column in the table `trials`."""
+    """The names of the conditions in a computed table, by their names in the table `trials`.
+
+    `of_trials` are the columns of `trials`.
+    """
     others, own = {"trial", "seed", *OF_TRIALS}, COMPUTED[table]
     found = [name for name in of_trials if name not in others]
     return {name: f"condition.{name}" if name.casefold() in own else name for name in found}

@@ -21,14 +21,17 @@ from aqmlab.results.verdicts.verdict import Estimate, Finding, Verdict
 
 @dataclass(frozen=True, slots=True)
 class SharedPart:
-    """A queue, rate or round-trip time; its conditions are the baselines of other conditions."""
+    """A queue, rate or round-trip time as the baseline.
+
+    The baseline of a condition is the condition that has this part and is otherwise equal.
+    """
 
     part: Literal["queue", "rate", "rtt"]
     value: str
 
     @property
     def brief(self) -> str:
-        """The baseline in a sentence on differences."""
+        """The baseline in words, for a sentence on differences."""
         return f"{self.value} with all else equal"
 
     def beside(self, label: Label) -> Label:
@@ -74,7 +77,7 @@ class BaselineComparison:
         return verdict.quality.less(other.quality)
 
     def _other(self, verdict: Verdict) -> Verdict | None:
-        """The verdict with which `verdict` is compared; `None` in the baseline itself."""
+        """The verdict with which `verdict` is compared, if any; the baseline itself has none."""
         label = self.baseline
         if isinstance(label, SharedPart):
             label = label.beside(verdict.label)
@@ -88,7 +91,7 @@ def baseline_called(text: str, labels: Iterable[Label]) -> Baseline:
 
     `text` is the name of a condition, the queue, rate or round-trip time of several conditions, or
     a word in the name of one condition. A name is the brief or the long form of a label. Raises
-    `RequestError` if no condition matches, or several conditions that share no part.
+    `RequestError` if no condition matches, or if the names of several conditions contain the word.
     """
     known = {form: label for label in labels for form in (str(label), label.brief)}
     distinct = list(dict.fromkeys(known.values()))
@@ -107,7 +110,7 @@ def baseline_called(text: str, labels: Iterable[Label]) -> Baseline:
 
 
 def _shared_part(text: str, labels: Sequence[Label]) -> SharedPart | None:
-    """The part `text` of several labels, if other labels differ in this part."""
+    """The part with the value `text`, if several labels but not all labels have it."""
     parts: tuple[Literal["queue", "rate", "rtt"], ...] = ("queue", "rate", "rtt")
     for part in parts:
         equal = sum(getattr(label, part) == text for label in labels)

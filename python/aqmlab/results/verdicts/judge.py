@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _FLOWS, _APPS, _TRIALS = "flows", "apps", "trials"
 
 _Rows = dict[str, list[Any]]
-"""The rows of each trial."""
+"""The rows of each trial, by the trial's name."""
 
 
 def judge(results: CampaignResults) -> list[Verdict]:

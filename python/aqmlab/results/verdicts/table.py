@@ -1,6 +1,6 @@
 """Verdicts and the Quality of Outcome as tables.
 
-The table of verdicts has one row per need of an application and condition.
+The table of verdicts has one row per need of an application in a condition.
 
 The conditions come first and have the same names as in the other tables. A condition with the name
 of a column of this table becomes `condition.NAME`. There are no columns for trial and seed: the
@@ -44,8 +44,8 @@ def frame_of(results: CampaignResults, baseline: Baseline | None = None) -> pl.D
 def quality_of(results: CampaignResults) -> pl.DataFrame:
     """The table of the Quality of Outcome, in the campaign's order.
 
-    It has a row for each application and condition with a requirement. The differences are from the
-    first condition.
+    In each condition, it has a row for each application with a requirement. The differences are
+    from the first condition.
     """
     return _frame(results, QUALITY, _quality, None)
 
@@ -81,7 +81,7 @@ def _frame(
 
 
 class VerdictRow(NamedTuple):
-    """A row of the table: the trial with the conditions, and the columns `COLUMNS` in order."""
+    """A row of `verdicts`: a trial of the row's condition, and `COLUMNS` in order."""
 
     trial: str
     flow: str
@@ -147,7 +147,7 @@ def _judged(bare: VerdictRow, finding: Finding, apart: Estimate | None) -> Verdi
 
 
 class QualityRow(NamedTuple):
-    """A row of `quality`: the trial with the conditions, and `QUALITY_COLUMNS` in order."""
+    """A row of `quality`: a trial of the row's condition, and `QUALITY_COLUMNS` in order."""
 
     trial: str
     flow: str

@@ -1,7 +1,8 @@
-"""The number of applications with each verdict, and the closest need of a condition.
+"""The number of applications with each verdict in a condition, and the condition's worst verdict.
 
 Each application counts once, including each copy and each application that cannot be judged. A few
-good verdicts therefore do not stand for all applications. The terminal and the report count alike.
+good verdicts therefore do not stand for all applications. The terminal and the report show the same
+counts.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ class Tally:
 
     @property
     def closest(self) -> Verdict | None:
-        """The worst verdict with a margin, if any; among equally bad verdicts, the least margin."""
+        """The worst verdict with a margin, if any.
+
+        Among equally bad verdicts, it is the verdict with the least margin.
+        """
         known = [one for one in self.verdicts if one.margin is not None]
         return min(known, key=by_severity, default=None)
 

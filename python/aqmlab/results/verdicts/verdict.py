@@ -19,7 +19,7 @@ WORST_FIRST = BAD, TOLERABLE, NO_DATA, GOOD, NO_NEEDS = _core.verdict_words()
 JUDGED = GOOD, TOLERABLE, BAD
 
 UNJUDGED = NO_DATA, NO_NEEDS
-"""Words for applications without measurements, and for kinds whose needs are unknown."""
+"""The words for applications without measurements, and for kinds whose needs are unknown."""
 
 WORDS = (*JUDGED, *UNJUDGED)
 """All verdict words, in the order of tallies."""
@@ -77,9 +77,9 @@ class Finding(msgspec.Struct, frozen=True):
     by_seed: BySeed
 
     def less(self, other: Finding) -> Estimate | None:
-        """The paired difference from the same need in another condition; `None` if unknown.
+        """The paired difference from the same need in another condition, over the common seeds.
 
-        It is over the common seeds.
+        It is `None` if no seed has a value in both conditions.
         """
         found = _core.difference(self.by_seed, other.by_seed)
         return None if found is None else Estimate(*found)
@@ -111,7 +111,7 @@ class Quality(msgspec.Struct, frozen=True):
     """The Quality of Outcome (QoO) of an application: a score from 0 to 100, beside its verdict."""
 
     requirement: str
-    """The name of the set, or "scenario"."""
+    """The name of the set of requirements, or "scenario" for the scenario's own."""
     source: str
     percent: float | None
     """The median over the seeds whose score is known; `None` if there is no such seed."""
@@ -126,8 +126,9 @@ class Quality(msgspec.Struct, frozen=True):
     def less(self, other: Quality) -> Estimate | None:
         """The paired difference from the score in another condition, over the common seeds.
 
-        It is `None` if the requirements differ. The source of a scenario's own requirement contains
-        its values.
+        It is `None` if the requirements differ, or if no seed has a score in both conditions. The
+        source of a scenario's own requirement contains its values, so requirements with other
+        values differ.
         """
         if (self.requirement, self.source) != (other.requirement, other.source):
             return None

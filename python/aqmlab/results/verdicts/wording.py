@@ -1,4 +1,4 @@
-"""Verdicts in the form for people, beyond the texts of the core."""
+"""Texts about verdicts for people, in addition to the texts of the core."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def value_text(finding: Finding) -> str:
 def closest_text(verdict: Verdict) -> str:
     """The need that decides an application's verdict, and the margin of a good verdict.
 
-    `Tally.closest` selects the application that stands for a condition. The text says if the
-    verdict is not sure.
+    The text says if the verdict is not sure. Callers pass the verdict `Tally.closest` of a
+    condition.
     """
     return _closest(verdict) + ("" if verdict.is_sure else ", seeds differ")
 

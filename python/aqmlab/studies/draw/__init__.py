@@ -11,7 +11,7 @@ A `Figure` has a form, and most forms draw rows of numbers:
 | `Lines`    | medians over the values of a condition         | `flow_quantiles`              |
 | `OverTime` | values over time, in panels                    | `rtt_over_time`               |
 | `Shares`   | cumulative distributions, in panels            | `rtt_shares`, `sample_shares` |
-| `Lab`      | a figure of reports                            |                               |
+| `Lab`      | a figure that campaign reports also have       |                               |
 """
 
 from aqmlab.studies.draw.figure import Figure, Form, Lab

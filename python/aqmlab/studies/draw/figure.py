@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 class Form(ABC):
-    """The form of a figure."""
+    """The base class of forms. A form draws the results of a figure's trials."""
 
     over_seeds = "medians over them"
-    """The treatment of several seeds, for the caption."""
+    """The words of the caption on several seeds."""
 
     @property
     def legend(self) -> str:
-        """The meaning of the form's marks, as a sentence of the caption."""
+        """The meaning of the marks, as a sentence of the caption; empty if it needs none."""
         return ""
 
     @abstractmethod
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
-        """Draws the results as one drawing or several."""
+        """Draws the results on one canvas or several, and returns these."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Figure:
     condition: str
     """The conditions, in the words of the caption."""
     needs: Trials | Sequence[Trials]
-    """The trials; for several scenarios, `scenario` is a condition like any other."""
+    """The trials. If they are of several scenarios, they have the condition `scenario`."""
     form: Form
 
     @property
@@ -52,7 +52,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Lab(Form):
-    """A figure of reports, such as "queue_time", for the trials of this figure."""
+    """A figure that campaign reports also have, such as "queue_time"."""
 
     name: str
 

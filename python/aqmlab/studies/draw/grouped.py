@@ -28,7 +28,7 @@ NUMBERS = ("least", "low", "middle", "high", "most")
 
 @dataclass(frozen=True)
 class Grouped(Form):
-    """The common part of the forms with groups.
+    """The base class of forms with groups along the x axis.
 
     `groups` are one or two conditions, the outer first: ("qdisc", "rtt"). `names` maps conditions
     and values to the figure's names. `bound` draws a dashed line, such as a rate to reach: (0.15,
@@ -79,7 +79,7 @@ class Grouped(Form):
     def _series(
         self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, look: SeriesLook
     ) -> None:
-        """Draws a series, whose marks each have a width of `width`."""
+        """Draws a series. On the x axis, `width` is the space for each mark."""
 
     @abstractmethod
     def _handle(self, look: SeriesLook) -> Artist:
@@ -124,7 +124,7 @@ class Grouped(Form):
 
 @dataclass(frozen=True)
 class Boxes(Grouped):
-    """A marker at each median and a bar between the quartiles, unless `bars` is false."""
+    """A marker at each median and, with `bars`, a bar between the quartiles."""
 
     bars: bool = True
 
@@ -158,7 +158,7 @@ class Boxes(Grouped):
 
 @dataclass(frozen=True)
 class BoxPlots(Grouped):
-    """Boxes between the quartiles with a line at the median, and whiskers."""
+    """Boxes between the quartiles with a line at the median, and whiskers to `least` and `most`."""
 
     @property
     def legend(self) -> str:
@@ -197,7 +197,7 @@ class Bars(Grouped):
 
     @property
     def legend(self) -> str:
-        """The meaning of the marks, for the caption."""
+        """An empty text, because bars need no explanation."""
         return ""
 
     def _series(
@@ -221,7 +221,7 @@ class Stacked(Form):
 
     @property
     def legend(self) -> str:
-        """The meaning of the marks, for the caption."""
+        """The meaning of the first part's marks, for the caption."""
         return self.parts[0].legend
 
     def draw(self, results: CampaignResults) -> Sequence[Canvas]:
@@ -242,7 +242,7 @@ def _patch(look: SeriesLook) -> Artist:
 
 
 def _places(rows: pl.DataFrame, groups: Sequence[str]) -> dict[tuple[str, ...], float]:
-    """The position of each group.
+    """The position of each group on the x axis.
 
     Groups are one unit apart, with more space between outer groups.
     """

@@ -82,7 +82,10 @@ class Lines(Form):
 
 @dataclass(frozen=True)
 class Panelled(Form):
-    """The common part of forms with a panel for each value of the condition `panels`."""
+    """The base class of forms with a panel for each value of the condition `panels`.
+
+    Without `panels`, a figure has a single panel.
+    """
 
     rows: Rows
     axis: str
@@ -137,8 +140,8 @@ class Panelled(Form):
 class OverTime(Panelled):
     """The series over time. Only the first seed is drawn.
 
-    Lines break at gaps in the data. "steps" hold a value until the next value, as for the rate of a
-    stream.
+    Lines break at gaps in the data. With "steps", a value holds until the next value, as the rate
+    of a stream does.
     """
 
     marks: Literal["lines", "points", "steps"] = "lines"
@@ -226,7 +229,7 @@ class Shares(Panelled):
 
 
 def _by_flow(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """The line of each flow, ordered by time."""
+    """Yields the rows of each flow and direction, ordered by time."""
     keys = [name for name in ("trial", "flow", "direction") if name in rows.columns]
     for _, line in rows.group_by(keys, maintain_order=True):
         yield line.sort("t_s")

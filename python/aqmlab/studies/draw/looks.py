@@ -1,7 +1,7 @@
 """The looks of series in the figures of studies, from the palettes of reports.
 
 A series of an application has the application's colour, which is the same in all figures of a
-study. A series of a condition, such as a queue discipline, has a colour of the other palette.
+study. A series of a condition, such as a queue discipline, has a colour of another palette.
 Lines, points and hatches separate series of one colour: both directions of an application, or two
 of its numbers.
 """
@@ -42,7 +42,7 @@ class SeriesLook(Look):
 
     @property
     def face(self) -> tuple[float, float, float]:
-        """A lighter tone of the colour."""
+        """A lighter tone of the colour, as red, green and blue from 0 to 1."""
         from matplotlib.colors import to_rgb
 
         red, green, blue = (1 - 0.45 * (1 - part) for part in to_rgb(self.colour))
@@ -70,7 +70,7 @@ def series_looks(rows: pl.DataFrame, results: CampaignResults) -> dict[str, Seri
 
 
 def _app_colours(rows: pl.DataFrame, results: CampaignResults) -> dict[str, str]:
-    """The colour of each series that is an application's, by the name of the series."""
+    """The colour of each series of an application, by the name of the series."""
     if "app" not in rows.columns:
         return {}
     looks = app_looks(results)

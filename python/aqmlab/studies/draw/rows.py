@@ -1,14 +1,14 @@
 """The numbers that figures draw, as rows.
 
-Every frame has the column `series`, which is the row's name in the legend, the conditions and
-`seed`. Rows about a trial have `middle`. Rows of quantiles have `least`, `low`, `middle`, `high`
-and `most` (percentiles 5, 25, 50, 75 and 95). Rows over time have `t_s` and `value`. Rows of a
-distribution have `value` and `share`. If an application is the series, `app` is its name in the
+Every frame has the column `series` (the row's name in the legend), a column for each condition,
+and `seed`. Rows about a trial have `middle`. Rows of quantiles have `least`, `low`, `middle`,
+`high` and `most` (percentiles 5, 25, 50, 75 and 95). Rows over time have `t_s` and `value`. Rows of
+a distribution have `value` and `share`. If an application is the series, `app` is its name in the
 results, which determines its colour.
 
 `apps` maps the figure's labels to applications, such as {"IoT_low": "iot_low"}. An application with
-data in both directions is "video_call ↑" or "video_call ↓". With `by`, a condition names the
-series. With several applications, condition and application name the series.
+data in both directions is "video_call ↑" or "video_call ↓". With `by`, the value of this condition
+names the series. With `by` and several applications, the label and the value name the series.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def sample_shares(metric: str, flows: Apps, by: str = "") -> Rows:
 
 
 def measured(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows; raises `RequestError` if there are none to draw."""
+    """Returns `rows`; raises `RequestError` if there are none to draw."""
     if rows.is_empty():
         problem = "there are no measurements for this figure"
         raise RequestError(problem, "check `measure.from`, `measure.to` and the duration")
@@ -189,7 +189,7 @@ def measured(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _carrying(results: CampaignResults, table: str, apps: Apps, by: str) -> pl.DataFrame:
-    """The rows of applications that carry data, in a table of flows."""
+    """The rows of `table` for the data directions of `apps`, with the series of each row."""
     seen = data.ordered(data.carrying(results, "flows"), "app")
     shown = {name.rstrip(" ↑↓") for name in seen}
     groups = results.manifest.app_groups
@@ -200,7 +200,7 @@ def _carrying(results: CampaignResults, table: str, apps: Apps, by: str) -> pl.D
 
 
 def _noted(results: CampaignResults, table: str, metric: str, apps: Apps, by: str) -> pl.DataFrame:
-    """The rows of a metric that the applications `apps` measure themselves."""
+    """The rows of a metric that the applications `apps` measure, with the series of each row."""
     refuse_unknown("application", apps.values(), _apps(results))
     frame = results.table(table)
     refuse_unknown("metric", [metric], data.ordered(frame, "metric"))

@@ -37,7 +37,7 @@ def finish(
     labels: Sequence[str],
     bound: Bound | None = None,
 ) -> None:
-    """Draws the bound, if any, and the legend, which omits a series without companions."""
+    """Draws the bound, if any, and the legend. The legend omits a single series."""
     handles, labels = list(handles), list(labels)
     if len(labels) == 1:  # The title names the only entry.
         handles, labels = [], []
@@ -51,12 +51,12 @@ def finish(
 
 
 def _show(axes: Axes, value: float) -> None:
-    """Extends the vertical axis to a value beyond its upper end."""
+    """Extends the vertical axis beyond `value`, if its upper end is below `value`."""
     if axes.get_ylim()[1] < value:
         axes.set_ylim(top=value * _ABOVE)
 
 
 def short(text: str) -> str:
-    """The label of a tick, without the unit, which the axis states."""
+    """The label of a tick without the unit, which the name of the axis states."""
     number, space, unit = text.partition(" ")
     return number if space and unit in ("ms", "s", "Mbit/s") else text

@@ -1,4 +1,4 @@
 """The packaged studies: one folder per paper.
 
-Code outside this folder contains no name of a study.
+Code outside this folder does not depend on the name of a study.
 """

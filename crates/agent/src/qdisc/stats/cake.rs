@@ -14,11 +14,12 @@ const TINS: u16 = 10;
 const ACK_DROPS: u16 = 6;
 const MARKS: u16 = 8;
 
-/// A statistic of a tin: the kernel's attribute, and the part of its name that follows the tin's
-/// name.
+/// Defines [`name`] from the statistics of a tin. Each has the kernel's attribute, and the part of
+/// the gauge's name that follows the tin's name.
 macro_rules! statistics {
     ($($number:literal: $name:literal),+ $(,)?) => {
-        /// Returns the gauge of an attribute of the tin that tc calls `tin`, if it has one.
+        /// Returns the name of the gauge for an attribute of the tin that tc calls `tin`, if there
+        /// is one.
         fn name(tin: &str, attribute: u16) -> Option<&'static str> {
             Some(match (tin, attribute) {
                 $(
@@ -90,7 +91,7 @@ pub(super) fn own(bytes: &[u8]) -> (u64, u64, Gauges) {
     (filtered, marks, gauges)
 }
 
-/// Returns the names of the tins in the kernel's order, which depends on their number.
+/// Returns tc's names of `count` tins, in the order in which the kernel reports the tins.
 const fn tins(count: usize) -> &'static [&'static str] {
     match count {
         3 => &["bulk", "best_effort", "voice"],

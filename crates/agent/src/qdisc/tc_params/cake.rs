@@ -8,7 +8,8 @@ use serde_json::Value as Json;
 ///
 /// # Errors
 ///
-/// If the round-trip time is not a whole number of microseconds.
+/// If the round-trip time is not a whole number of microseconds, or the overhead exceeds tc's
+/// maximum.
 pub(super) fn compose(
     at: &str,
     args: &Args,
@@ -57,12 +58,12 @@ fn whole_micros(at: &str, rtt: Duration) -> Result<u64, String> {
 
 /// The length of the Ethernet header in bytes.
 const FRAME: u64 = 14;
-/// The most overhead that tc accepts.
+/// The maximum overhead in bytes that tc accepts.
 const MOST_OVERHEAD: u64 = 256;
 
-/// Returns tc's words for the charged length: numbers in place of keywords. With an overhead, CAKE
-/// subtracts the link header from the length of the size table (`cake_overhead`), which counts only
-/// `counted` bytes of it. The overhead therefore adds the rest.
+/// Returns tc's words for the charged length, with numbers in place of keywords. If an overhead is
+/// set, CAKE subtracts the whole link header from a packet's length (`cake_overhead`). The length
+/// after the size table has only `counted` bytes of this header, so the overhead adds the rest.
 fn charge(at: &str, args: &Args, counted: Bytes) -> Result<Vec<String>, String> {
     let extra = args.count("overhead") + 4 * args.count("vlans");
     let mpu = args.bytes("mpu").0 as u16;

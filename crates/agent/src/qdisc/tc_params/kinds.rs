@@ -6,7 +6,7 @@ pub(super) enum How {
     Is(&'static str),
     /// The same as [`Is`], but tc and the simulator compute the value if it is zero.
     OrComputed(&'static str),
-    /// A parameter of tc that cannot be read back.
+    /// A parameter of tc that cannot be read back. It is not passed if it is zero.
     Unread(&'static str),
     /// A switch: tc's words for on and off, and the name under which tc shows it.
     Switch(&'static str, &'static str, &'static str),
@@ -28,7 +28,7 @@ pub(super) struct Known {
     pub(super) kernel: &'static str,
     /// The simulator's parameters, in the order in which tc expects them.
     pub(super) params: &'static [(&'static str, How)],
-    /// Further words of tc's command line.
+    /// Further words of tc's command line; `bandwidth` stands for the rate of the link.
     pub(super) besides: &'static str,
 }
 
@@ -36,7 +36,7 @@ const ECN: How = Switch("ecn", "noecn", "ecn");
 const BYTEMODE: How = Switch("bytemode", "nobytemode", "bytemode");
 const ESTIMATOR: How = Switch("dq_rate_estimator", "no_dq_rate_estimator", "dq_rate_estimator");
 
-/// All disciplines that the kernel has.
+/// The kernel's disciplines that a trial can use.
 pub(super) const KINDS: &[Known] = &[
     Known { ours: "pfifo", kernel: "pfifo", params: &[("limit", Is("limit"))], besides: "" },
     Known { ours: "bfifo", kernel: "bfifo", params: &[("limit", Is("limit"))], besides: "" },
@@ -208,8 +208,8 @@ fn relative(kind: &str) -> Option<&'static str> {
     KINDS.iter().map(|known| known.ours).find(|name| *name == likely)
 }
 
-/// Returns the kernel's discipline for a name of the simulator; the error lists the supported
-/// names.
+/// Returns the kernel's discipline for a name of the simulator. The error names the nearest
+/// discipline, or lists all disciplines.
 pub(super) fn find(at: &str, kind: &str) -> Result<&'static Known, String> {
     KINDS.iter().find(|known| known.ours == kind).ok_or_else(|| match relative(kind) {
         Some("red") => format!(

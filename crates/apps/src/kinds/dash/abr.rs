@@ -23,7 +23,7 @@ const RECHECK: Duration = Duration::from_secs(1);
 const GRACE: Duration = Duration::from_millis(500);
 /// `ABANDON_TIMEOUT`: the time after an abandoned segment in which the rate does not rise.
 pub(crate) const LOCK_OUT: Duration = Duration::from_secs(10);
-/// The number of samples stored, more than any rule uses.
+/// `MAX_MEASUREMENTS_TO_KEEP`: the number of samples stored.
 const KEPT: usize = 20;
 
 /// The input of a rule.
@@ -61,7 +61,8 @@ pub(crate) fn index_for(rates: &[u64], kbps: f64) -> usize {
 pub(crate) struct Throughputs(VecDeque<f64>);
 
 impl Throughputs {
-    /// Adds a sample. An infinite sample, or a sample equal to the last sample, is discarded.
+    /// Adds a sample, unless it is infinite or equal to the last sample. Stores at most [`KEPT`]
+    /// samples.
     pub(crate) fn push(&mut self, bps: f64) {
         if bps.is_finite() && self.0.front() != Some(&bps) {
             self.0.truncate(KEPT - 1);
@@ -95,24 +96,26 @@ pub(crate) struct DashJs {
 }
 
 impl DashJs {
-    /// Returns the index for the next segment.
+    /// Returns the index of the rate for the next segment.
     pub(crate) fn choose(&mut self, view: View, throughputs: &Throughputs) -> usize {
         let strong = self.insufficient(view).max(Self::occupancy(view));
         strong.or_else(|| Self::throughput(view, throughputs)).unwrap_or(view.quality)
     }
 
-    /// DEFAULT: returns the highest rate that the throughput can carry, if the buffer is LOADED.
+    /// DEFAULT: returns the index of the highest rate that the throughput can carry, if the buffer
+    /// is LOADED.
     fn throughput(view: View, throughputs: &Throughputs) -> Option<usize> {
         let kbps = throughputs.safe_kbps(SAMPLES).filter(|_| view.loaded)?;
         Some(index_for(view.rates, kbps))
     }
 
-    /// STRONG: returns the highest rate if the buffer is rich.
+    /// STRONG: returns the index of the highest rate if the buffer is above [`RICH_BUFFER`].
     fn occupancy(view: View) -> Option<usize> {
         (view.buffer > RICH_BUFFER).then(|| view.top())
     }
 
-    /// STRONG: returns the lowest rate if the buffer has become empty, at most once per second.
+    /// STRONG: returns the index of the lowest rate if the buffer has become EMPTY, at most once
+    /// per [`RECHECK`].
     fn insufficient(&mut self, view: View) -> Option<usize> {
         let settled = self.emptied.is_none_or(|last| view.now.since(last) >= RECHECK);
         if !view.loaded_once || view.loaded || !settled {
@@ -130,7 +133,7 @@ pub(crate) struct Progress {
     pub(crate) elapsed: Duration,
     /// The number of bytes read.
     pub(crate) read: u64,
-    /// The size of the segment in bytes.
+    /// The size of the response in bytes.
     pub(crate) size: u64,
     /// The playback time of the segment.
     pub(crate) length: Duration,
@@ -138,7 +141,7 @@ pub(crate) struct Progress {
     pub(crate) patience: f64,
 }
 
-/// Returns the lower index at which to request a segment again, if the segment takes too long.
+/// Returns the lower index at which to request a segment again, if the segment would take too long.
 pub(crate) fn abandon(progress: Progress, quality: usize, rates: &[u64]) -> Option<usize> {
     let Progress { elapsed, read, size, length, patience } = progress;
     if quality == 0 || elapsed < GRACE || read >= size {

@@ -1,12 +1,12 @@
 //! BOLA: the choice of a rate in dash.js 2.9.3.
 //!
 //! Source: dash.js 2.9.3, `BolaRule`: Spiteri, Urgaonkar and Sitaraman (2016) with BOLA-O's limit
-//! on switching up. A placeholder replaces the buffer that the player's own limit prevents.
-//! Throughput is averaged as in `ThroughputHistory`: the last four segments, and more while
-//! neighbouring samples differ by a factor of 1.3 or more.
+//! on switching up. A placeholder is added to the buffer level. It is set during the start-up, and
+//! grows while the player requests nothing. Throughput is averaged as in `ThroughputHistory`: the
+//! last four segments, and more while neighbouring samples differ by a factor of 1.3 or more.
 //!
 //! Differences: only BOLA is implemented, not the DYNAMIC strategy that also uses the throughput
-//! rule. Fast switching is left out, and so is `BolaRule`'s cap on the placeholder after seeks.
+//! rule. Fast switching, and `BolaRule`'s cap on the placeholder after seeks, are left out.
 
 use aqmlab_core::{Duration, Instant, math};
 
@@ -16,16 +16,17 @@ use super::abr::{Throughputs, View, index_for};
 const MINIMUM_S: f64 = 10.0;
 /// `MINIMUM_BUFFER_PER_BITRATE_LEVEL_S`: the seconds that each rate adds to the target.
 const PER_LEVEL_S: f64 = 2.0;
-/// `PLACEHOLDER_BUFFER_DECAY`: the factor by which the placeholder decays.
+/// `PLACEHOLDER_BUFFER_DECAY`: the factor by which each arrival of a segment reduces the
+/// placeholder.
 const DECAY: f64 = 0.99;
-/// The stable buffer time of the player.
+/// The player's stable buffer time in seconds, the minimum of the buffer target.
 const STABLE_S: f64 = 12.0;
 /// `AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD`: the number of samples in the average.
 const SAMPLES: usize = 4;
 /// The ratio of neighbouring samples at and above which more samples are averaged.
 const RAISING_RATIO: f64 = 1.3;
 
-/// The constants derived from a ladder.
+/// BOLA's constants for a ladder of rates.
 #[derive(Clone, Debug)]
 pub(crate) struct Law {
     rates: Vec<u64>,
@@ -48,7 +49,8 @@ impl Law {
         Self { rates: rates.to_vec(), utilities, vp: MINIMUM_S / gp, gp }
     }
 
-    /// Returns the index with the best score for `buffer_s`; of two equal scores, the higher index.
+    /// Returns the index with the best score at the buffer level `buffer_s`; of two equal scores,
+    /// the higher index.
     fn best(&self, buffer_s: f64) -> usize {
         let score = |index: usize| {
             (self.vp * (self.utilities[index] + self.gp) - buffer_s) / self.rates[index] as f64
@@ -61,13 +63,14 @@ impl Law {
         )
     }
 
-    /// Returns the buffer above which the score of `index` is negative. Above it, waiting is better
-    /// than requesting.
+    /// Returns the buffer level in seconds above which the score of `index` is negative, so that
+    /// waiting is better than requesting.
     fn most_s(&self, index: usize) -> f64 {
         self.vp * (self.utilities[index] + self.gp)
     }
 
-    /// Returns the smallest buffer for which `index` is best.
+    /// Returns the smallest buffer level in seconds at which no lower index has a better score than
+    /// `index`.
     fn least_s(&self, index: usize) -> f64 {
         let weighted = |i: usize, j: usize| {
             let (ri, rj) = (self.rates[i] as f64, self.rates[j] as f64);
@@ -78,7 +81,7 @@ impl Law {
     }
 }
 
-/// BOLA's decision.
+/// A decision on the next request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Choice {
     /// Requests the next segment at this index.
@@ -87,7 +90,7 @@ pub(crate) enum Choice {
     Wait(Duration),
 }
 
-/// BOLA and its state.
+/// The state of BOLA.
 #[derive(Clone, Debug)]
 pub(crate) struct Bola {
     law: Law,
@@ -102,7 +105,7 @@ impl Bola {
         Self { law: Law::new(rates), steady: false, placeholder_s: 0.0, last: None }
     }
 
-    /// Records the arrival of a segment.
+    /// Records the arrival of a segment, and reduces the placeholder after the start-up.
     pub(crate) fn received(&mut self, now: Instant) {
         if self.steady {
             self.placeholder_s *= DECAY;
@@ -110,7 +113,7 @@ impl Bola {
         self.last = Some(now);
     }
 
-    /// Returns the decision at the current time.
+    /// Returns the decision at the time of `view`, and adapts the placeholder.
     pub(crate) fn choose(
         &mut self,
         view: View,
@@ -144,7 +147,9 @@ impl Bola {
         Choice::Ask(index)
     }
 
-    /// Waits if the buffer exceeds the maximum for `index`. The placeholder is reduced first.
+    /// Reduces the placeholder, at most to zero, by the excess of the buffer over the maximum for
+    /// `index`. Returns a wait for the rest of the excess. Returns a request if there is no rest,
+    /// or at the highest rate.
     fn limit_buffer(&mut self, index: usize, buffer_s: f64, top: usize) -> Choice {
         let excess_s = (buffer_s + self.placeholder_s - self.law.most_s(index)).max(0.0);
         let given = excess_s.min(self.placeholder_s);

@@ -1,15 +1,16 @@
 //! The bit rates of a video, and the sizes of its segments.
 //!
-//! Sources: the Big Buck Bunny data set of Lederer, Müller and Timmerer (2012), as encoded again in
-//! 2014. It has 20 rates, named by the bandwidths in its MPDs (`bunny_<bps>bps`). The MPD of
-//! 6-second segments was available in part (its first, fourth, ninth, twelfth and last rate). The
-//! other rates are the geometric means of the lists for 4 and 10 seconds.
+//! Source: the Big Buck Bunny data set of Lederer, Müller and Timmerer (2012), as encoded again in
+//! 2014. It has 20 rates for each segment length, named by the bandwidths in its MPDs
+//! (`bunny_<bps>bps`). Of the MPD of 6-second segments, only the first, fourth, ninth, twelfth and
+//! last rate were available. Its other rates are the geometric means of the rates for 4 and 10
+//! seconds.
 //!
 //! Segment sizes are synthetic. The complexity of the scene is an AR(1) process with ρ = 0.5, which
 //! changes the sizes at all rates together. Each rate has its own correlation with the complexity.
-//! The deviation and the range of the sizes come from the first 150 two-second segments at the
-//! rate. Rates that were not measured are interpolated between their neighbours. Segments of other
-//! lengths vary like two-second segments.
+//! The deviation and the range of the sizes come from the first 150 two-second segments at each
+//! measured rate. Rates that were not measured are interpolated between their neighbours. Segments
+//! of other lengths vary like two-second segments.
 
 use aqmlab_core::{Duration, Rng, math};
 
@@ -51,7 +52,7 @@ pub(crate) const LINES: [u16; 20] = [
     1080, 1080,
 ];
 
-/// The available segment lengths.
+/// The values of the parameter `segment`.
 pub(crate) const LENGTHS: &[&str] = &["1s", "2s", "4s", "6s", "10s", "15s"];
 
 /// Returns the segment length that `word` names, and its rates in bits per second.
@@ -67,7 +68,8 @@ pub(crate) fn offer(word: &str) -> (Duration, &'static [u64]) {
     (Duration::from_secs(seconds), rates)
 }
 
-/// The variation of the segments of one rate, as multiples of their mean.
+/// The variation of the segment sizes at one rate. `least` and `most` limit a size relative to the
+/// mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     /// The mean size divided by the size that the rate announces.
@@ -118,7 +120,8 @@ const MEASURED: [(usize, Spread); 14] = [
     (19, spread(0.907, 0.429, 0.25, 2.20, 1.0)),
 ];
 
-/// Returns the spread of the rate at `index` of a ladder of 20 rates.
+/// Returns the spread of the rate at `index` of a ladder of 20 rates, interpolated between the
+/// measured spreads.
 pub(crate) fn spread_of(index: usize) -> Spread {
     let after = MEASURED.iter().find(|(at, _)| *at >= index);
     let before = MEASURED.iter().rev().find(|(at, _)| *at <= index);

@@ -15,7 +15,7 @@ use crate::quantiles::{Quantiles, Summary};
 
 const STALL_WEIGHT: f64 = 4.22;
 
-/// Sums over the segments of a session.
+/// The measures over the segments of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Measures {
     achieved: Quantiles,
@@ -46,8 +46,8 @@ impl Measures {
         self.lines.add(f64::from(lines));
     }
 
-    /// Returns the time to the first picture. If there is no picture yet, the waiting time until
-    /// now counts, provided that it exceeds the tolerable time.
+    /// Returns the time to the first picture. If there is no picture yet, returns the waiting time
+    /// so far if it exceeds the tolerable time.
     fn startup_ms(player: &Player) -> Option<f64> {
         let began = player.startup().map(|span| span.as_secs_f64() * 1e3);
         let waiting = player.asked_ago().as_secs_f64() * 1e3;

@@ -66,7 +66,7 @@ impl Player {
         self.since = self.since.max(now);
     }
 
-    /// Adds a segment. Playback that has stopped starts or continues.
+    /// Adds a segment. Playback starts or continues if the level is at least [`STALL_THRESHOLD`].
     pub(crate) fn append(&mut self, segment: Duration, now: Instant) {
         self.advance(now);
         self.level += segment;
@@ -100,8 +100,7 @@ impl Player {
         self.began.is_some()
     }
 
-    /// Returns the time from the session's start to the first picture, once there is a
-    /// picture.
+    /// Returns the time from the start of the session to the first picture, once there is one.
     pub(crate) fn startup(&self) -> Option<Duration> {
         self.began.map(|began| began.since(self.asked))
     }

@@ -23,7 +23,7 @@ const AT_TOP: Duration = Duration::from_secs(30);
 const AT_TOP_LONG: Duration = Duration::from_secs(60);
 /// The length at and above which a video is long.
 const LONG: Duration = Duration::from_secs(600);
-/// The maximum throughput in bits per second, for segments that take no time.
+/// The maximum throughput recorded, in bits per second, for segments that take no time.
 const FASTEST_BPS: f64 = 1e12;
 /// `FRAGMENT_RETRY_ATTEMPTS`: the maximum number of repetitions of a failed request.
 const RETRIES: u32 = 3;
@@ -107,7 +107,7 @@ pub(crate) struct Session {
     retries: u32,
     /// The time before which the rate must not rise.
     locked_until: Instant,
-    /// The number of the current plan. Wake-ups of earlier plans are ignored.
+    /// The token of the current wake-up. Earlier wake-ups are ignored.
     plan: u64,
 }
 
@@ -203,7 +203,7 @@ impl Session {
         }
     }
 
-    /// Completes a segment: measures it, plays it, and continues.
+    /// Completes a segment: measures it, adds it to the buffer, and schedules the next request.
     fn finish(&mut self, size: u64, io: &mut dyn Io) {
         let Some(request) = self.request.take() else { return };
         let now = io.now();
@@ -264,7 +264,8 @@ impl Session {
         }
     }
 
-    /// Requests the next segment, plans another check, or closes after the last segment.
+    /// Requests the next segment or a wake-up for another check. After the last segment, closes the
+    /// connection.
     fn schedule(&mut self, io: &mut dyn Io) {
         if self.request.is_some() {
             return;
@@ -316,7 +317,8 @@ impl Session {
         self.link.requests.push(self.config.request, size, io);
     }
 
-    /// Abandons a segment that would take too long, and requests it at a lower rate.
+    /// Abandons a segment that would take too long, and requests it at a lower rate over a new
+    /// connection.
     fn consider_abandoning(&mut self, io: &mut dyn Io) {
         let patience = match self.config.abr {
             Abr::DashJs => PATIENCE,
@@ -341,8 +343,8 @@ impl Session {
         }
     }
 
-    /// Handles a lost connection. Repeats the request a second later on another connection, at most
-    /// three times.
+    /// Handles a lost connection. Repeats the request a second later over a new connection, at most
+    /// three times, and then ends the session.
     fn fail(&mut self, io: &mut dyn Io) {
         if !self.exists(self.number) {
             return;

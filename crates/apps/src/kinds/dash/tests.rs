@@ -9,7 +9,7 @@ fn flat() -> (&'static str, Value) {
     ("vbr", Value::Flag(false))
 }
 
-/// Returns the times of the requests.
+/// Returns the times of the requests in seconds.
 fn requests(net: &Net) -> Vec<f64> {
     net.calls
         .iter()

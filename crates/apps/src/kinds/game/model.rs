@@ -4,13 +4,13 @@ use aqmlab_core::{Duration, Rng, Side};
 
 use crate::Datagram;
 
-/// The largest update: an IP packet of 1500 bytes.
+/// The maximum payload of an update in bytes, which makes an IP packet of 1500 bytes.
 const MOST_UPDATE: f64 = 1_472.0;
 /// The largest random addition to a client's smallest packet in bytes: a mean of 3, plus seven
 /// standard deviations of 1.
 const MOST_EXTRA: u32 = 10;
 
-/// Returns the number of bytes that each player adds to an update of `title`.
+/// Returns the number of bytes that each player adds to pktgen's updates of the game `title`.
 pub(super) fn growth(title: &str) -> f64 {
     match title {
         "hl2cs" => -2.56,
@@ -23,7 +23,7 @@ pub(super) fn growth(title: &str) -> f64 {
     }
 }
 
-/// Returns the mean size of an update in bytes.
+/// Returns the mean of the size in bytes that pktgen draws for an update.
 fn mean(players: f64, growth: f64) -> f64 {
     (players + 0.65) * growth - 2.0 * players - 10.0
 }
@@ -33,10 +33,11 @@ fn unfolded(bytes: f64, players: f64, growth: f64) -> f64 {
     if bytes < 0.0 { -bytes + players * growth } else { bytes }
 }
 
-/// The model of a game.
+/// A model of a game's traffic.
 #[derive(Debug)]
 pub(super) enum Model {
-    /// pktgen for a title. `growth` is the number of bytes that each player adds to an update.
+    /// pktgen. `growth` is the number of bytes that each player adds to an update. `least` is the
+    /// minimum payload of a client's packet in bytes.
     Pktgen { growth: f64, players: f64, s2c: Duration, c2s: Duration, least: f64 },
     /// Counter-Strike by Färber.
     Faerber,
@@ -57,7 +58,7 @@ impl Model {
         drawn.max(0.0) as u32
     }
 
-    /// Returns the largest packet that a server or a client sends. Normally distributed sizes count
+    /// Returns the largest datagram of the server and the clients. Normally distributed sizes count
     /// up to seven deviations above the mean.
     pub(super) fn largest(&self) -> Datagram {
         let Self::Pktgen { growth, players, least, .. } = self else {
@@ -73,7 +74,7 @@ impl Model {
         }
     }
 
-    /// Returns the time from a packet of `side` to its next packet.
+    /// Returns the time from a packet of `side` to the next packet of this side.
     pub(super) fn gap(&self, side: Side, rng: &mut Rng) -> Duration {
         match (self, side) {
             (Self::Pktgen { s2c, .. }, Side::Wan) => *s2c,

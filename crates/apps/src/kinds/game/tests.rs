@@ -41,6 +41,18 @@ fn sleeps_are_too_long_by_half_of_what_is_allowed() {
 }
 
 #[test]
+fn the_measured_times_of_faerber_have_no_excess() {
+    let calls = |oversleep| {
+        let changes =
+            [("model", Value::Word("faerber", &[])), ("oversleep", Value::Number(oversleep))];
+        let mut net = Net::new(1);
+        net.run_secs(&mut *build("game", &changes), 20);
+        net.ip_bytes
+    };
+    assert_eq!(calls(1.0), calls(0.0));
+}
+
+#[test]
 fn the_other_games_have_theirs() {
     for (title, want) in [
         ("hl2cs", 13.8),

@@ -42,6 +42,13 @@ fn an_idle_client_pings_after_its_keep_alive_time() {
 }
 
 #[test]
+fn a_keep_alive_time_has_whole_seconds() {
+    for (value, want) in [(0, true), (1_000, true), (1_500, false), (65_536_000, false)] {
+        assert_eq!(KEEPALIVE.admit(ms(value)), want, "{value} ms");
+    }
+}
+
+#[test]
 fn messages_beyond_the_window_wait_and_are_counted() {
     // With a round trip of 2 s and 20 messages in flight, at most 10 of 100 messages are
     // published per second.

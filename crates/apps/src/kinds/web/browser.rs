@@ -7,16 +7,8 @@ use super::page::{self, Model, Object};
 use crate::datagrams;
 use crate::pipe::Pipe;
 use crate::quantiles::{Quantiles, Summary};
+use crate::tls::{CERTIFICATES, FINISH, FINISHED, HELLO};
 use crate::{ConnId, Io, Notice, Open};
-
-/// The size of the client's first TLS message in bytes.
-const HELLO: u64 = 517;
-/// The size of the server's first TLS message in bytes.
-const CERTIFICATES: u64 = 3_500;
-/// The size of a further TLS message of the client in bytes.
-const FINISH: u64 = 130;
-/// The size of a further TLS message of the server in bytes.
-const FINISHED: u64 = 60;
 
 const DNS_QUERY: u32 = 45;
 const DNS_ANSWER: u32 = 110;
@@ -28,7 +20,7 @@ pub(crate) enum Protocol {
     Http1,
     Http2,
     Http3 {
-        /// Whether connections resume earlier ones.
+        /// Whether connections resume earlier connections (0-RTT).
         zero_rtt: bool,
     },
 }
@@ -68,10 +60,11 @@ pub(crate) struct Config {
     pub(crate) pages: u64,
 }
 
-/// The messages of the two ends.
+/// A message of the browser or of a server.
 #[derive(Clone, Copy, Debug)]
 enum Say {
-    /// A message of the TLS handshake. The value is the number of round trips after it.
+    /// A message of the TLS handshake. The value is the number of round trips of the handshake that
+    /// follow its own.
     Tls(u32),
     /// A request or a response for the object of this number.
     Object(usize),
@@ -85,7 +78,7 @@ struct Link {
     ready: bool,
     /// The messages of the connection, or of each stream in HTTP/3.
     exchanges: Vec<Exchange>,
-    /// Objects requested and not yet received.
+    /// The objects that were requested and not yet received.
     asked: Vec<usize>,
 }
 
@@ -100,14 +93,6 @@ struct Exchange {
 impl Exchange {
     const fn new(conn: ConnId) -> Self {
         Self { conn, up: Pipe::new(conn, Side::Home), down: Pipe::new(conn, Side::Wan) }
-    }
-
-    /// Ends the direction of a stream in which `at` sends, if all its bytes are written.
-    fn finish(&self, at: Side, io: &mut dyn Io) {
-        let pipe = if at == Side::Home { &self.up } else { &self.down };
-        if !pipe.is_blocked() {
-            io.close(self.conn, at);
-        }
     }
 }
 
@@ -127,7 +112,7 @@ enum Due {
     Lookup(usize),
     /// The main object has been parsed.
     Parsed,
-    /// A server has its answer ready.
+    /// A server has finished the response for an object.
     Answer(ConnId, usize),
 }
 
@@ -148,7 +133,7 @@ pub(crate) struct Browser {
     opened_now: u64,
     load: Quantiles,
     first: Quantiles,
-    /// The requested wake-ups, by token.
+    /// The requested wake-ups. A token contains the index of its wake-up.
     due: Vec<Option<Due>>,
 }
 
@@ -193,15 +178,11 @@ impl Browser {
             Notice::Opened(conn) => self.opened(conn, io),
             Notice::Read { conn, at, bytes } => self.read(conn, at, bytes, io),
             Notice::Writable { conn, at } => {
-                let ends = self.config.protocol.uses_quic();
                 if let Some(of) = self.exchange(conn) {
                     if at == Side::Home {
                         of.up.flush(io);
                     } else {
                         of.down.flush(io);
-                    }
-                    if ends {
-                        of.finish(at, io);
                     }
                 }
             }
@@ -213,8 +194,8 @@ impl Browser {
         }
     }
 
-    /// Requests a wake-up for `due`. A token consists of the page's number and the index of `due`
-    /// in the list.
+    /// Requests a wake-up for `due` after `span`. A token consists of the page's number and the
+    /// index of `due` in the list.
     fn wake_for(&mut self, due: Due, span: Duration, io: &mut dyn Io) {
         let token = self.begun << 32 | self.due.len() as u64;
         self.due.push(Some(due));
@@ -260,7 +241,8 @@ impl Browser {
         self.dispatch(host, io);
     }
 
-    /// Requests the objects found on `host`, and opens connections as the protocol allows.
+    /// Requests the objects found on `host` over free connections, and opens further connections up
+    /// to the limit. Before this, looks up the host if necessary.
     fn dispatch(&mut self, host: usize, io: &mut dyn Io) {
         if self.config.dns && !self.hosts[host].resolved {
             if !self.hosts[host].looking {
@@ -285,7 +267,8 @@ impl Browser {
             let Some(of) = link.exchanges.last_mut() else { break };
             of.up.push(self.config.request, Say::Object(object), io);
             if protocol.uses_quic() {
-                of.finish(Side::Home, io);
+                // QUIC has accepted the whole request.
+                io.close(of.conn, Side::Home);
             }
         }
         let of_host = || self.links.iter().filter(|link| link.host == host);
@@ -387,7 +370,7 @@ impl Browser {
         if let Some(of) = self.exchange(conn) {
             of.down.push(size, say, io);
             if ends {
-                of.finish(Side::Wan, io);
+                io.close(of.conn, Side::Wan);
             }
         }
     }
@@ -438,7 +421,7 @@ impl Browser {
         }
     }
 
-    /// Finds the objects that `parent` refers to.
+    /// Finds the objects to which `parent` refers.
     fn discover(&mut self, parent: usize, io: &mut dyn Io) {
         for object in parent + 1..self.objects.len() {
             if self.objects[object].parent == parent {
@@ -465,7 +448,7 @@ impl Browser {
         }
     }
 
-    /// Handles a closed connection, whose pending requests are repeated.
+    /// Removes a closed connection, and repeats its pending requests over other connections.
     fn lost(&mut self, conn: ConnId, io: &mut dyn Io) {
         let Some(at) = self.links.iter().position(|link| link.conn == conn) else { return };
         let link = self.links.remove(at);
@@ -473,8 +456,8 @@ impl Browser {
         self.dispatch(link.host, io);
     }
 
-    /// Returns the 75th percentile of page load times. A page that is still loading counts with its
-    /// age if that age exceeds the tolerable time.
+    /// Returns the 75th percentile of page load times, if there are any. A page that is still
+    /// loading counts with its age if that age exceeds the tolerable time.
     fn usual_ms(&self, now: Instant) -> Option<f64> {
         let mut times = self.load.clone();
         let age = self.stopped.unwrap_or(now).since(self.started);

@@ -1,16 +1,16 @@
-//! The parts of a web page.
+//! The objects of a web page.
 //!
 //! Sources:
 //!
 //! - `archive2016`: the mean page of httparchive.org on 2 December 2016. It has 2.4 MB in 106
 //!   requests over 35 connections (quoted by Armitage et al. 2017);
-//! - `small`, `large`: the front pages of a search engine and of a news site. They have 56 KiB in 3
-//!   requests and 3 MiB in 110 requests, as in Høiland-Jørgensen et al. (2017);
+//! - `small`, `large`: the front pages of a search engine and of a news site. The first has 56 KiB
+//!   in 3 requests, the second 3 MiB in 110 requests (Høiland-Jørgensen et al. 2017);
 //! - `3gpp`: the HTTP model of 3GPP and NGMN as in ns-3 (`three-gpp-http-variables`). The main
 //!   object is lognormal with a mean of 10 710 bytes and a deviation of 25 032 bytes, within 100
 //!   bytes to 2 MB. Embedded objects have a mean of 7758 bytes and a deviation of 126 168 bytes,
-//!   within 50 bytes to 2 MB. Their number is Pareto with shape 1.1 and scale 2, up to 55, minus 2.
-//!   The parsing time has a mean of 0.13 s.
+//!   within 50 bytes to 2 MB. Their number is Pareto with shape 1.1 and scale 2, drawn again above
+//!   55, minus 2. The parsing time has a mean of 0.13 s.
 //!
 //! If only the total of a page is published, the sizes of its objects are lognormal with a
 //! deviation of twice their mean. The sizes are scaled to the total. This deviation is not from the
@@ -18,13 +18,13 @@
 
 use aqmlab_core::{Duration, Rng, math};
 
-/// The names of pages that users write.
+/// The values of the parameter `page`.
 pub(crate) const PAGES: &[&str] = &["archive2016", "small", "large", "3gpp", "custom"];
 
 const SPREAD: f64 = 2.0;
 const LARGEST: f64 = 2e6;
 
-/// The kind of a page.
+/// A model of pages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Model {
     /// A page with this total of bytes and this number of objects.
@@ -34,7 +34,7 @@ pub(crate) enum Model {
 }
 
 impl Model {
-    /// Returns the model that `word` names; `custom` has the given size.
+    /// Returns the model that `word` names. Only `custom` uses `bytes` and `objects`.
     pub(crate) fn named(word: &str, bytes: u64, objects: usize) -> Self {
         match word {
             "archive2016" => Self::Total { bytes: 2_400_000, objects: 106 },
@@ -65,7 +65,8 @@ impl Model {
         }
     }
 
-    /// Returns the time that a browser takes to parse the main object.
+    /// Draws the time that a browser takes to parse the main object. It is zero except in the 3GPP
+    /// model.
     pub(crate) fn parsing(self, rng: &mut Rng) -> Duration {
         match self {
             Self::Total { .. } => Duration::ZERO,
@@ -104,10 +105,11 @@ pub(crate) struct Object {
     pub(crate) parent: usize,
 }
 
-/// Draws a page of `model`, spread over `hosts` hosts. Its objects are discovered in `depth` steps.
+/// Draws a page of `model`, spread over `hosts` hosts. Its objects, including the page itself, are
+/// discovered in `depth` steps, at least two.
 pub(crate) fn page(model: Model, hosts: usize, depth: usize, rng: &mut Rng) -> Vec<Object> {
     let sizes = model.sizes(rng);
-    let (embedded, steps) = (sizes.len() - 1, depth.saturating_sub(1).max(1));
+    let (embedded, steps) = (sizes.len() - 1, depth - 1);
     // Step s has the objects from start(s) up to start(s + 1); step 0 is the main object.
     let start = |step: usize| if step == 0 { 0 } else { 1 + (step - 1) * embedded / steps };
     let step_of = |n: usize| (1..=steps).rev().find(|&step| start(step) <= n).unwrap_or(0);
@@ -162,7 +164,7 @@ mod tests {
 
     #[test]
     fn every_object_is_found_from_one_of_the_step_before() {
-        for depth in 1..6 {
+        for depth in 2..6 {
             for objects in [1, 2, 3, 106] {
                 let model = Model::Total { bytes: 1_000_000, objects };
                 let page = page(model, 6, depth, &mut Rng::stream(1, "depth"));
@@ -176,7 +178,7 @@ mod tests {
                     steps
                 };
                 let deepest = (0..objects).map(deep).max().unwrap();
-                assert_eq!(deepest, (objects - 1).min(depth.max(2) - 1), "{objects}, {depth}");
+                assert_eq!(deepest, (objects - 1).min(depth - 1), "{objects}, {depth}");
             }
         }
     }

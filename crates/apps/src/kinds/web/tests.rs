@@ -138,7 +138,7 @@ fn a_page_over_http3_has_one_connection_for_a_host_and_one_stream_for_an_object(
 }
 
 #[test]
-fn everything_of_http3_is_closed_at_both_ends() {
+fn connections_of_http3_are_closed_at_both_ends() {
     for stop in [1, 30] {
         let mut net = Net::new(1).with_rate(2_000_000);
         net.run_secs(&mut *build("web", &[word("protocol", "http3")]), stop);

@@ -40,7 +40,7 @@ const LADDER: [Step; 6] = [
 const CHANGE_EVERY: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(5)];
 /// The factor by which the rate must exceed [`HALF_RATE_BPS`] before all frames are encoded again.
 const MARGIN: f64 = 1.1;
-/// The rate below which every second frame is left out.
+/// The rate in bit/s below which every second frame is left out.
 const HALF_RATE_BPS: f64 = 250e3;
 /// The bounds of the size of a key frame, as multiples of the mean frame size.
 const KEY_SIZES: (f64, f64) = (4.0, 6.0);
@@ -55,7 +55,7 @@ const LEAST_EXCESS: f64 = 0.01;
 /// (`video_stream_encoder.cc`).
 const LEAST_INTERVAL: u64 = 2;
 
-/// The settings of the camera.
+/// The settings of the camera and its encoder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Camera {
     /// The number of pictures that the camera takes per second.
@@ -68,7 +68,7 @@ pub(crate) struct Camera {
     pub(crate) variation: f64,
 }
 
-/// Whether the encoder takes the next picture.
+/// The decision on the next picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Picture {
     /// The picture is encoded.
@@ -77,7 +77,7 @@ pub(crate) enum Picture {
     LeftOut,
 }
 
-/// The encoder.
+/// The encoder: its resolution, its frame rate and its key frames.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     camera: Camera,
@@ -88,7 +88,7 @@ pub(crate) struct Encoder {
     is_half: bool,
     ticks: u64,
     frames: u64,
-    /// The number of pictures so far that were taken while the excess was above [`LEAST_EXCESS`].
+    /// The number of pictures at which the excess was above [`LEAST_EXCESS`].
     dropping: u64,
     /// The rate of the next frame. The encoder follows the target with a delay of one frame.
     next_bps: f64,
@@ -128,19 +128,19 @@ impl Encoder {
         if self.is_half { self.camera.fps / 2.0 } else { self.camera.fps }
     }
 
-    /// Returns the height of the largest picture.
+    /// Returns the height in lines of the largest picture that the maximum rate permits.
     pub(crate) const fn top_lines(&self) -> u32 {
         LADDER[self.top].lines
     }
 
-    /// Requests a key frame. A request soon after a key frame has no effect.
+    /// Requests a key frame. A request within [`KEY_EVERY`] after a key frame has no effect.
     pub(crate) fn request_key(&mut self, now: Instant) {
         self.wants_key |= self.last_key.is_none_or(|at| now.since(at) >= KEY_EVERY);
     }
 
-    /// Returns whether the next picture is taken. `queued` is the time that the pacer needs for the
-    /// video that it holds. `excess` is the proportion of `bps` that the congestion window leaves
-    /// out.
+    /// Decides whether the next picture is encoded. `queued` is the time that the pacer needs for
+    /// the video that it holds. `excess` is the proportion of `bps` that the congestion window
+    /// leaves out.
     pub(crate) fn next(&mut self, bps: f64, queued: Duration, excess: f64) -> Picture {
         let excess = excess.min(1.0 - self.camera.least_bps / bps);
         let mut is_dropped = false;

@@ -7,8 +7,8 @@ use crate::{ConnId, Io};
 
 /// The length in bytes of the IPv4 and UDP headers.
 pub(crate) const IP_UDP: u32 = 20 + 8;
-/// The length in bytes of RTP's header, of the extension with the transport-wide sequence number,
-/// and of SRTP's authentication tag.
+/// The total length in bytes of RTP's header, the extension with the transport-wide sequence
+/// number, and SRTP's authentication tag.
 pub(crate) const RTP: u32 = 12 + 8 + 10;
 /// The length in bytes of the original sequence number in a retransmitted packet (RFC 4588 §4).
 pub(crate) const RTX: u32 = 2;
@@ -65,7 +65,7 @@ impl From<ReceiverTimer> for Timer {
 impl Timer {
     const SLOTS: u64 = 16;
 
-    /// Returns the leg and the timer of a token, if the token has a timer.
+    /// Returns the index of the direction and the timer of a token, if the token has a timer.
     pub(crate) fn of(token: u64) -> Option<(usize, Self)> {
         let timer = match token % Self::SLOTS {
             0 => Self::Begin,
@@ -93,7 +93,7 @@ impl Timer {
     }
 }
 
-/// An end of the call.
+/// One end of the call, for one direction.
 pub(crate) struct End<'a> {
     /// The network and the clock.
     pub(crate) io: &'a mut dyn Io,
@@ -103,17 +103,17 @@ pub(crate) struct End<'a> {
     pub(crate) conn: ConnId,
     /// The side of this end.
     pub(crate) side: Side,
-    /// The number of the direction that the end works for.
+    /// The index of the direction among the directions of the call.
     pub(crate) leg: usize,
 }
 
 impl End<'_> {
-    /// Returns the time.
+    /// Returns the current time.
     pub(crate) fn now(&self) -> Instant {
         self.io.now()
     }
 
-    /// Returns the random numbers of the application.
+    /// Returns the application's stream of random numbers.
     pub(crate) fn rng(&mut self) -> &mut Rng {
         self.io.rng()
     }
@@ -124,7 +124,7 @@ impl End<'_> {
         self.io.send(self.conn, self.side, payload, number);
     }
 
-    /// Requests `timer` at `at`.
+    /// Sets `timer` for the time `at`.
     pub(crate) fn wake(&mut self, at: Instant, timer: impl Into<Timer>) {
         self.io.wake_at(at, timer.into().token(self.leg));
     }

@@ -1,8 +1,9 @@
-//! Removes old items from queues that are in the order of time.
+//! The removal of old items from queues in time order.
 
 use std::collections::VecDeque;
 
-/// Removes and returns the items at the front of `queue` for which `is_old` is true.
+/// Returns an iterator that removes and yields the first item of `queue` as long as `is_old` is
+/// true for it.
 pub(crate) fn expired<T>(
     queue: &mut VecDeque<T>,
     is_old: impl Fn(&T) -> bool,

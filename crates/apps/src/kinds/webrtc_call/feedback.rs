@@ -28,7 +28,7 @@ pub(crate) const SRTCP: u32 = 14;
 const CHUNK: u32 = 7;
 const CHUNK_BYTES: u32 = 2;
 
-/// The arrival of packets in the order of their numbers.
+/// A report on the arrivals of consecutive packets.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Report {
     /// The sequence number of the first packet.
@@ -61,7 +61,7 @@ impl Arrived {
         }
     }
 
-    /// Sets the rate in bit/s at which this end sends.
+    /// Adapts the interval of reports to `bps`, the rate at which this end sends.
     pub(crate) fn set_rate(&mut self, bps: f64) {
         let seconds = USUAL_BITS / (SHARE * bps).max(1.0);
         self.interval = Duration::from_secs_f64(seconds).clamp(INTERVALS.0, INTERVALS.1);
@@ -108,7 +108,8 @@ struct Size {
 }
 
 impl Size {
-    /// Returns this size with `missing` further packets and one packet that arrived at `at`.
+    /// Returns this size with `missing` missing packets and one packet that arrived at `at`. The
+    /// packet reported before it arrived at `last`.
     fn with(self, missing: u64, last: Option<Instant>, at: Instant) -> Self {
         let is_run = missing >= u64::from(CHUNK);
         let apart = last.map_or(0, |last| at.as_nanos().abs_diff(last.as_nanos()) / UNIT_NS);

@@ -4,9 +4,9 @@
 //! or if the frame before it was decoded.
 //!
 //! Source of the times: libwebrtc (2025-06) `video_receive_stream2.cc`. The receiver requests a key
-//! frame after 3 s without a frame, or after 200 ms without a first frame. There are two
-//! exceptions: nothing arrived for 5 s, or packets of a key frame arrived in the last 200 ms. The
-//! buffer holds 800 frames (`frame_buffer.cc`).
+//! frame after 3 s without a frame, and before the first frame every 200 ms. It requests none if
+//! nothing arrived for 5 s, or if packets of a key frame arrived in the last 200 ms. The buffer
+//! holds 800 frames (`frame_buffer.cc`).
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ struct Partial {
 /// A frame that can be decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Decoded {
-    /// The frame.
+    /// The number, the capture time and the size of the frame.
     pub(crate) frame: Frame,
     /// The sequence number of the packet after the frame.
     pub(crate) next: u64,
@@ -57,7 +57,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Returns a store without frames, for a receiver that waits for a key frame.
+    /// Returns an empty store, for a receiver that waits for its first key frame from `now` on.
     pub(crate) const fn new(now: Instant) -> Self {
         Self {
             partial: BTreeMap::new(),
@@ -103,7 +103,8 @@ impl Frames {
         is_new
     }
 
-    /// Removes and returns the next frame that can be decoded, if there is one.
+    /// Removes and returns the next frame that can be decoded, if there is one. Drops the frames
+    /// before it.
     pub(crate) fn decode(&mut self, now: Instant) -> Option<Decoded> {
         let next = self.decoded.map(|last| last + 1);
         let is_complete = |partial: &Partial| partial.missing == 0;

@@ -44,10 +44,11 @@ pub(crate) const PROCESS_EVERY: Duration = Duration::from_millis(25);
 const PACING: f64 = 2.5;
 /// The time without reports after which the trend restarts.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(2);
-/// The minimum target after a probe, as a proportion of the rate at which packets arrive.
+/// The minimum result of a probe, as a proportion of the rate at which packets arrive. The minimum
+/// does not exceed the rate before the probe.
 const PROBE_DROP: f64 = 0.85;
 
-/// The limits of the controller's rate, in bit/s.
+/// The first target of the controller and its limits, in bit/s.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// The first target rate.
@@ -99,7 +100,7 @@ impl Gcc {
         }
     }
 
-    /// Begins to probe.
+    /// Chooses the first probes.
     pub(crate) fn start_probing(&mut self, now: Instant) {
         self.probes.start(now);
     }
@@ -109,12 +110,12 @@ impl Gcc {
         self.probes.take()
     }
 
-    /// Returns the target in bit/s of IP.
+    /// Returns the target rate in bit/s, including IP headers.
     pub(crate) const fn target_bps(&self) -> f64 {
         self.target_bps
     }
 
-    /// Returns the rate of the pacer in bit/s of IP.
+    /// Returns the rate of the pacer in bit/s, including IP headers.
     pub(crate) fn pacing_bps(&self) -> f64 {
         PACING * self.target_bps
     }
@@ -151,7 +152,7 @@ impl Gcc {
         self.history.add(Sent { at: now, bytes, cluster })
     }
 
-    /// Adapts to the time that has passed.
+    /// Adapts the limits, the probes and the target to the passage of time.
     pub(crate) fn process(&mut self, now: Instant) {
         self.limit.process(now);
         self.probes.process(now);
@@ -195,8 +196,8 @@ impl Gcc {
         self.was_limited = is_limited;
     }
 
-    /// Measures the rate of the arrivals. If a probe is complete, returns the rate of the probe in
-    /// bit/s.
+    /// Measures the rate of the arrivals. If a probe is complete, returns its rate in bit/s, raised
+    /// to the minimum of [`PROBE_DROP`].
     fn measure(&mut self, arrivals: &[Arrival]) -> Option<f64> {
         let mut probed = None;
         for &Arrival { sent, at } in arrivals {
@@ -214,7 +215,7 @@ impl Gcc {
         probed.map(|bps| bps.max(least))
     }
 
-    /// Follows the trend of the delay. Returns whether queues have just emptied.
+    /// Updates the trend of the delay. Returns whether queues have just finished emptying.
     fn follow_trend(&mut self, arrivals: &[Arrival], now: Instant) -> bool {
         if self.last_report.is_none_or(|at| now.since(at) > STREAM_TIMEOUT) {
             self.inter_arrival = InterArrivalDelta::default();

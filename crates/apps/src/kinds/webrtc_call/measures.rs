@@ -84,8 +84,8 @@ const NAMES: [Names; 2] = [
     },
 ];
 
-/// Writes the target rate and the mean delay of the latest frames into the time series. These are
-/// the frames rendered since the previous entry.
+/// Adds the target rate to the time series, and the mean delay of the frames rendered since the
+/// previous entry, if any.
 pub(super) fn note(leg: &mut Leg, io: &mut dyn Io) {
     let names = &NAMES[leg.direction.index()];
     io.note(names.target, leg.sender.target_bps() / 1e6);

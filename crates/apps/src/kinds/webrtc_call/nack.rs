@@ -1,4 +1,4 @@
-//! Repairs lost video packets by requesting their retransmission.
+//! The repair of lost video packets by requests for their retransmission.
 //!
 //! Source: libwebrtc (2025-06) `nack_requester.cc` and `rtp_packet_history.cc`. A packet is
 //! requested as soon as a later packet arrives, and again each round trip, up to 100 times. The
@@ -53,14 +53,15 @@ pub(crate) struct Nacks {
 pub(crate) enum Gap {
     /// The packets to request, possibly none.
     Request(Vec<u64>),
-    /// The packet was requested before.
+    /// The packet was missing and has now arrived.
     Repaired,
-    /// Too many packets are missing. Only a key frame helps.
+    /// Too many packets are missing, so a key frame is needed.
     TooLarge,
 }
 
 impl Nacks {
-    /// Processes the arrival of packet `number`.
+    /// Processes the arrival of packet `number`, and records the missing packets before it as
+    /// requested.
     pub(crate) fn arrived(&mut self, number: u64, now: Instant) -> Gap {
         let Some(newest) = self.newest else {
             self.newest = Some(number);
@@ -83,7 +84,7 @@ impl Nacks {
     }
 
     /// Returns the missing packets without a request within the last round trip, and records that
-    /// they are requested again.
+    /// they are requested again. Forgets a packet after [`MOST_TRIES`] requests.
     pub(crate) fn due(&mut self, rtt: Option<Duration>, now: Instant) -> Vec<u64> {
         let rtt = rtt.unwrap_or(FIRST_RTT);
         let mut due = Vec::new();
@@ -128,7 +129,7 @@ impl History {
     const PACKETS: usize = 600;
     const FACTOR: u64 = 3;
 
-    /// Adds a packet that was sent.
+    /// Adds a packet that was sent, and removes old packets.
     pub(crate) fn add(&mut self, packet: VideoPacket, rtt: Option<Duration>, now: Instant) {
         let least = Self::LEAST.max(rtt.unwrap_or(Duration::ZERO) * Self::ROUND_TRIPS);
         while let Some(front) = self.packets.front() {
@@ -147,8 +148,8 @@ impl History {
         place.is_ok_and(|place| self.packets[place].retransmitted.is_none())
     }
 
-    /// Returns packet `number` for retransmission, unless it was retransmitted within the last
-    /// round trip.
+    /// Returns packet `number` for retransmission, and records the retransmission. Returns `None`
+    /// if the packet is not stored or was retransmitted within the last round trip.
     pub(crate) fn retransmit(
         &mut self,
         number: u64,

@@ -1,17 +1,17 @@
-//! The needs of a call.
+//! The needs of `webrtc_call`.
 
 use crate::needs::{Measure, Need, Needs};
 use crate::requirements;
 
-/// No standard has limits for what people notice in a picture. The limits without another source
-/// are judgements.
+/// No standard states limits for the faults that people notice in a picture. The limits without
+/// another source are judgements.
 ///
-/// Van Kester et al. (2011) showed videos of 20 s with one freeze. The score exceeds 3.5 if the
-/// freeze takes at most 0.36 s. A call with one such freeze is good. A call with such a freeze in
-/// every 20 s, which is 1.8 % of the time, is tolerable. A call with such a freeze in every minute,
-/// which is 0.6 % of the time, is good by judgement. After a pause of 2 s, a conversation loses its
-/// continuity (Miller 1968). The longest freeze is judged by its length. Its share of the time
-/// would be smaller in a longer trial.
+/// Van Kester et al. (2011) showed videos of 20 s with one freeze. The opinion score exceeds 3.5 if
+/// the freeze takes at most 0.36 s. A call with one such freeze is good. A call with such a freeze
+/// in every 20 s, which is 1.8 % of the time, is tolerable. A call with such a freeze in every
+/// minute, which is 0.6 % of the time, is good by judgement. After a pause of 2 s, a conversation
+/// loses its continuity (Miller 1968). The longest freeze is judged by its length. Its share of the
+/// time would be smaller in a longer trial.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "webrtc_call",
     "voice and picture come at once and smoothly",

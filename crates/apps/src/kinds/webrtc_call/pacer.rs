@@ -1,10 +1,10 @@
 //! The pacer of a sender. It sends video in small bursts, and probes at their own rate.
 //!
-//! Source: libwebrtc (2025-06) `pacing_controller.cc`. Packets are sent at once until the debt is
-//! 40 ms of the pacing rate (or 63 kB). Retransmissions precede new packets. A queue that would
-//! take more than 2 s to send raises the rate. While a probe is active, packets are sent at its
-//! rate, and padding replaces missing packets. While losses limit a rising rate, padding raises the
-//! sending rate to the target.
+//! Source: libwebrtc (2025-06) `pacing_controller.cc`. The debt is the amount of data sent ahead of
+//! the pacing rate. Packets are sent at once until the debt is 40 ms of the pacing rate (or 63 kB).
+//! Retransmissions precede new packets. A queue that would take more than 2 s to send raises the
+//! rate. While a probe is active, packets are sent at its rate, and padding is sent if no packet is
+//! queued. While losses limit a rising rate, padding raises the sending rate to the target.
 //!
 //! Audio does not wait in the pacer. It is sent at once, and adds to the debt.
 
@@ -41,17 +41,17 @@ pub(crate) enum Packet {
     Padding(u32),
 }
 
-/// The largest packets and the headers of every packet, in bytes of IP.
+/// The sizes of packets, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     /// The maximum number of video bytes in a packet.
     pub(crate) payload: u32,
-    /// The headers of IP, UDP, RTP and SRTP.
+    /// The length of the headers of IP, UDP, RTP and SRTP.
     pub(crate) headers: u32,
 }
 
 impl Sizes {
-    /// Returns the size of `packet` on the path, in bytes of IP.
+    /// Returns the size of `packet` in bytes, including the IP header.
     pub(crate) fn of(self, packet: &Packet) -> u32 {
         self.headers
             + match packet {
@@ -62,7 +62,7 @@ impl Sizes {
     }
 }
 
-/// The pacer.
+/// The pacer: its rates, its debts and its queues.
 #[derive(Debug)]
 pub(crate) struct Pacer {
     sizes: Sizes,
@@ -142,7 +142,8 @@ impl Pacer {
         self.rtx.iter().any(|(_, video)| video.number == number)
     }
 
-    /// Returns the time of the next call of [`Pacer::process`], if there is anything to send.
+    /// Returns the time at which [`Pacer::process`] must be called next, if there is anything to
+    /// send.
     pub(crate) fn next(&self, now: Instant) -> Option<Instant> {
         if let Some(at) = self.probing.next(now) {
             return Some(at);
@@ -268,7 +269,7 @@ impl Pacer {
     }
 }
 
-/// Returns the number of bytes that may be sent at once.
+/// Returns the debt in bytes below which packets are sent at once.
 fn burst_bytes(bps: f64) -> f64 {
     (bps / 8.0 * BURST_S).min(BURST_BYTES)
 }

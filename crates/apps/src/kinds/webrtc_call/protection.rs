@@ -1,4 +1,4 @@
-//! The share of retransmissions in the video that is sent. The encoder lowers its rate by this
+//! The share of retransmissions in the bytes of video sent. The encoder lowers its rate by this
 //! share.
 //!
 //! Source: libwebrtc (2025-06) `fec_controller_default.cc`, `UpdateFecRates`, and
@@ -20,7 +20,7 @@ struct Sent {
     is_rtx: bool,
 }
 
-/// The video of the last second.
+/// The video packets sent in the last second.
 #[derive(Debug, Default)]
 pub(crate) struct Protection {
     sent: VecDeque<Sent>,
@@ -34,7 +34,7 @@ impl Protection {
         self.add(Sent { at: now, bytes: u64::from(bytes), is_rtx: false });
     }
 
-    /// Adds a retransmission.
+    /// Adds a retransmitted packet of video.
     pub(crate) fn sent_rtx(&mut self, bytes: u32, now: Instant) {
         self.add(Sent { at: now, bytes: u64::from(bytes), is_rtx: true });
     }

@@ -22,7 +22,7 @@ pub(crate) struct Reverse {
     pub(crate) rtt: Option<Duration>,
 }
 
-/// The receiving end.
+/// The receiving end of a direction.
 #[derive(Debug)]
 pub(crate) struct Receiver {
     /// The maximum payload of a datagram above UDP, in bytes.

@@ -6,8 +6,8 @@
 //! five intervals are never freezes.
 //!
 //! Differences: libwebrtc includes an interval in the mean that the interval is compared with; this
-//! module uses the mean of the intervals before it. A freeze at the end of the call counts, and so
-//! does a pause of more than 5 s.
+//! module uses the mean of the intervals before it. A freeze at the end of the call and a pause of
+//! more than 5 s also count.
 
 use std::collections::VecDeque;
 
@@ -59,7 +59,7 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Returns a screen for a stream that starts now, with pictures of up to `top_lines`.
+    /// Returns a screen for a stream that starts at `started`, with pictures of up to `top_lines`.
     pub(crate) fn new(started: Instant, top_lines: u32) -> Self {
         Self {
             started,

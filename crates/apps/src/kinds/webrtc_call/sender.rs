@@ -18,20 +18,20 @@ use super::wire::{Content, Frame, Media, VideoPacket};
 /// A video packet on the path.
 #[derive(Clone, Copy, Debug)]
 enum Sent {
-    /// The first transmission of the packet with this number.
+    /// The first transmission of the video packet with this number.
     First(u64),
     /// A retransmission.
     Rtx,
 }
 
-/// The sending end.
+/// The sending end of a direction.
 #[derive(Debug)]
 pub(crate) struct Sender {
     settings: Settings,
     began: Instant,
     gcc: Gcc,
     pacer: Pacer,
-    /// The earliest time at which the pacer requested a call, if one is requested.
+    /// The time of the earliest timer that is set for the pacer, if any.
     armed: Option<Instant>,
     encoder: Encoder,
     pictures: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Sender {
     speech_loss: speech::Loss,
     retransmitted: u64,
     key_frames: u64,
-    /// The sum of targets over time, in bits.
+    /// The integral of the target over time, in bits.
     target_bits: f64,
     target_since: Instant,
 }
@@ -76,7 +76,7 @@ impl Sender {
         }
     }
 
-    /// Returns the target in bit/s on the path.
+    /// Returns the target rate on the path, in bit/s.
     pub(crate) const fn target_bps(&self) -> f64 {
         self.gcc.target_bps()
     }
@@ -86,7 +86,7 @@ impl Sender {
         self.gcc.rtt()
     }
 
-    /// Returns the height of the largest picture.
+    /// Returns the height in lines of the largest picture that the maximum rate permits.
     pub(crate) const fn top_lines(&self) -> u32 {
         self.encoder.top_lines()
     }
@@ -113,7 +113,7 @@ impl Sender {
         (span > 0.0).then(|| (self.target_bits + rest) / span)
     }
 
-    /// Begins to send and, if the settings say so, to probe.
+    /// Begins to send. Begins to probe if the settings say so.
     pub(crate) fn begin(&mut self, end: &mut End<'_>) {
         if self.settings.probing {
             self.gcc.start_probing(end.now());
@@ -152,8 +152,8 @@ impl Sender {
     }
 
     /// Returns the video packets that a report lists as missing after the last packet that arrived.
-    /// The receiver does not know of them, so the sender retransmits them without a request
-    /// (`rtp_video_sender.cc`, `OnPacketFeedbackVector`).
+    /// The receiver cannot know that they are missing, so the sender retransmits them without a
+    /// request (`rtp_video_sender.cc`, `OnPacketFeedbackVector`).
     fn tail_losses(&mut self, report: &Report) -> Vec<u64> {
         let end = report.first + report.arrivals.len() as u64;
         let rest = self.numbers.split_off(&end);
@@ -169,7 +169,8 @@ impl Sender {
         lost
     }
 
-    /// Retransmits the packets `numbers` that the sender still has.
+    /// Retransmits those of the packets `numbers` that the sender still has, unless they are
+    /// already queued or were retransmitted within the last round trip.
     pub(crate) fn repair(&mut self, numbers: &[u64], end: &mut End<'_>) {
         let (now, rtt) = (end.now(), self.rtt());
         for &number in numbers {
@@ -183,12 +184,13 @@ impl Sender {
         self.flush(end);
     }
 
-    /// Makes the next frame a key frame.
+    /// Requests a key frame from the encoder.
     pub(crate) fn request_key(&mut self, now: Instant) {
         self.encoder.request_key(now);
     }
 
-    /// Lets the controller act, and accounts for its targets.
+    /// Lets the controller act, and passes its rates and probes to the pacer. Before this, adds the
+    /// time at the previous target to the mean.
     fn control(&mut self, now: Instant, act: impl FnOnce(&mut Gcc)) {
         let span = now.since(self.target_since).as_secs_f64();
         self.target_bits += self.target_bps() * span;
@@ -240,7 +242,7 @@ impl Sender {
         }
     }
 
-    /// Sends the packets that the pacer allows, and requests a call at the time of the next packet.
+    /// Sends the packets that the pacer permits, and sets a timer for the next packet.
     fn flush(&mut self, end: &mut End<'_>) {
         let (now, rtt) = (end.now(), self.rtt());
         let sizes = Sizes { payload: self.settings.payload, headers: Settings::PATH_HEADERS };
@@ -269,7 +271,7 @@ impl Sender {
         }
     }
 
-    /// Sends media in `bytes` of IP.
+    /// Sends media in an IP packet of `bytes`.
     fn send(&mut self, media: Media, bytes: u32, probe: Option<Cluster>, end: &mut End<'_>) {
         let number = self.gcc.sent(bytes, probe, end.now());
         if let Media::Video(packet) = media {

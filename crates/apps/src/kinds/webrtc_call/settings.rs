@@ -8,7 +8,7 @@ use super::speech;
 /// The settings of a sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// The camera.
+    /// The camera and the limits of its encoder.
     pub(crate) camera: Camera,
     /// The first target in bit/s.
     pub(crate) start_bps: f64,
@@ -21,7 +21,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The headers of a packet on the path, from IP to SRTP.
+    /// The total length in bytes of a packet's headers on the path, from IP to SRTP.
     pub(crate) const PATH_HEADERS: u32 = IP_UDP + RTP;
 
     /// Returns the rate of the speech on the path, in bit/s.

@@ -2,8 +2,8 @@
 //!
 //! Source: RFC 6716 §2.1.7 and libwebrtc (2025-06) `audio_encoder_opus.cc`. An Opus packet can hold
 //! a coarse copy of the packet before it (in-band FEC, or LBRR). WebRTC offers this by default
-//! (`useinbandfec`). Opus adds the copy from a loss of half a percent on, and takes the bits of the
-//! copy from the rate of the speech. The loss comes from the controller's loss reports, smoothed
+//! (`useinbandfec`). Opus adds the copy if the loss is at least half a per cent. The copy's bits
+//! are part of the rate of the speech. The loss comes from the controller's loss reports, smoothed
 //! over 10 s.
 //!
 //! Differences: the rating does not distinguish the copy of a packet's speech from the original
@@ -19,15 +19,15 @@ mod neteq;
 
 /// The duration of the speech in a packet.
 pub(crate) const PACKET: Duration = Duration::from_millis(20);
-/// The loss at and above which packets hold copies: `SET_PACKET_LOSS_PERC` takes whole per cent, to
-/// which the loss is rounded.
+/// The loss at and above which packets hold copies. `SET_PACKET_LOSS_PERC` takes whole per cent, so
+/// half a per cent is rounded up to one.
 const FEC_FROM: f64 = 0.005;
-/// The factor by which the weight of earlier loss falls in a millisecond.
+/// The factor by which the weight of earlier loss decreases each millisecond.
 const MEMORY: f64 = 0.9999;
 /// The look-ahead of the Opus encoder (RFC 6716 §2).
 const LOOKAHEAD_MS: f64 = 6.5;
 
-/// The smoothed loss, as the encoder knows it.
+/// The smoothed loss that the encoder knows.
 #[derive(Debug, Default)]
 pub(crate) struct Loss {
     smoothed: f64,
@@ -44,7 +44,7 @@ impl Loss {
     }
 }
 
-/// 20 ms of speech.
+/// A packet with 20 ms of speech.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SpeechPacket {
     /// The number of the packet.

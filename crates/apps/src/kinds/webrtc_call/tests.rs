@@ -1,4 +1,4 @@
-//! Tests the whole call on the small network of the tests, a FIFO without a limit.
+//! Tests of the whole call on the network of `testing`, whose FIFO has no limit.
 
 use aqmlab_core::{Duration, Instant, Value};
 
@@ -10,7 +10,7 @@ fn call(net: &mut Net, changes: &[(&str, Value)], seconds: u64) -> Summary {
     net.run_secs(&mut *build("webrtc_call", changes), seconds)
 }
 
-/// Returns the values of a time series by their seconds.
+/// Returns the values of a time series, one for each second.
 fn noted(net: &Net, metric: &str) -> Vec<f64> {
     let note = |(_, call): &(Instant, Call)| match call {
         Call::Note(name, value) if *name == metric => Some(*value),

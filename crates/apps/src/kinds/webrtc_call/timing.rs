@@ -6,8 +6,8 @@
 //! the variation of the delays (`jitter`), plus 10 ms for the renderer. A late frame raises the
 //! playout delay, at most to this target.
 //!
-//! Differences: decoding takes no time. A frame counts from the time at which it can be decoded,
-//! where libwebrtc waits until it is decoded.
+//! Differences: decoding takes no time. A frame changes the playout delay when it can be decoded;
+//! in libwebrtc it does so when it has been decoded.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -28,18 +28,18 @@ fn signed_ms(from: Instant, to: Instant) -> f64 {
     (i128::from(to.as_nanos()) - i128::from(from.as_nanos())) as f64 / 1e6
 }
 
-/// The delay between capture and rendering.
+/// The playout delay, and the estimators that determine it.
 #[derive(Debug)]
 pub(crate) struct VcmTiming {
     extrapolator: TimestampExtrapolator,
     jitter: Jitter,
     delay: Duration,
-    /// The capture and the arrival of the last frame without repair, if there was one.
+    /// The capture time and the arrival time of the last frame without repair, if there was one.
     last: Option<(Instant, Instant)>,
 }
 
 impl VcmTiming {
-    /// Returns a buffer for a stream that begins now.
+    /// Returns a buffer for a stream that begins at `now`.
     pub(crate) fn new(now: Instant) -> Self {
         Self {
             extrapolator: TimestampExtrapolator::new(now),

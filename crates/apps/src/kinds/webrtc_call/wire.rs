@@ -14,20 +14,20 @@ use super::speech::SpeechPacket;
 /// The time for which contents are kept, as in libwebrtc's history of sent packets.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// A packet of a frame.
+/// A packet of video.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct VideoPacket {
     /// The number of the packet among the packets of the video.
     pub(crate) number: u64,
     /// The index of the packet in the frame.
     pub(crate) index: u32,
-    /// The frame.
+    /// The frame to which the packet belongs.
     pub(crate) frame: Frame,
     /// The number of video bytes in the packet.
     pub(crate) bytes: u32,
 }
 
-/// A frame.
+/// An encoded picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Frame {
     /// The number of the frame among the encoded frames.
@@ -51,7 +51,7 @@ pub(crate) enum Media {
     Video(VideoPacket),
     /// A packet of speech.
     Speech(SpeechPacket),
-    /// Bytes that only probe the path.
+    /// Bytes without content.
     Padding,
 }
 

@@ -7,7 +7,7 @@ const PARAMS: Params = Params {
     target: Duration::from_millis(5),
     mtu_time: Duration::from_nanos(121_120),
 };
-/// The start time of a test. It is long after zero, the value of unset times.
+/// The start time of a test in milliseconds. It is long after zero, the value of unset times.
 const START: u64 = 3_600_000;
 
 fn at(ms: u64) -> Instant {

@@ -88,7 +88,8 @@ pub(super) fn exact(interval: u64, count: u32) -> u64 {
     (u128::from(interval) * u128::from(interval) / u128::from(count.max(1))).isqrt() as u64
 }
 
-/// Linux: does one Newton step towards `1/√count`, kept in 16 bits and computed in 32.
+/// Linux: returns `root` after one Newton step towards `1/√count`. The root has 16 bits, and the
+/// step is computed in 32 bits.
 ///
 /// y ← y·(3 − count·y²)/2
 pub(super) fn linux_step(root: u16, count: u32) -> u16 {
@@ -104,8 +105,8 @@ pub(super) fn linux_gap(interval: u64, root: u16) -> u64 {
     (interval * (u64::from(root) << 16)) >> 32
 }
 
-/// FreeBSD: does one Newton step towards `1/√count` and returns the gap. For a count of one the gap
-/// is the interval itself, and the root restarts from 0.7.
+/// FreeBSD: moves `root` by one Newton step towards `1/√count`, and returns the gap. For a count of
+/// one the gap is the interval itself, and the root restarts from 0.7.
 pub(super) fn freebsd_gap(interval: u64, count: u32, root: &mut u16) -> u64 {
     if count == 1 {
         *root = ((1_u32 << 16) * 7 / 10) as u16;

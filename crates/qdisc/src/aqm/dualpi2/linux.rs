@@ -1,7 +1,7 @@
 //! PI2 as in Linux since 6.17.
 //!
 //! Source: Linux 6.18 `net/sched/sch_dualpi2.c`: `calculate_probability`, `must_drop`,
-//! `dualpi2_classic_marking` and `dualpi2_scalable_marking`, with their integer arithmetic to the
+//! `dualpi2_classic_marking` and `dualpi2_scalable_marking`, with their integer arithmetic, bit for
 //! bit. Behaviour beyond RFC 9332, each point pinned by a test:
 //!
 //! - The change of the probability is held in 32 bits. The change overflows if the delay falls by
@@ -19,7 +19,7 @@ use aqmlab_core::{Duration, Instant, Rng};
 use super::{Heads, Verdict};
 use crate::aqm::timer::{Clock, Timer};
 
-/// A probability of 1.
+/// A probability of 1 on the kernel's 32-bit scale.
 pub const MAX_PROB: u32 = u32::MAX;
 
 /// The gains in units of `1/256` Hz, as `tc` sends them.

@@ -98,7 +98,7 @@ struct Vars {
 pub struct Recur(f64);
 
 impl Recur {
-    /// Adds `likelihood`; returns whether the sum has passed 1.
+    /// Adds `likelihood`, and returns whether the sum exceeds 1. If so, subtracts 1.
     pub fn hits(&mut self, likelihood: f64) -> bool {
         self.0 += likelihood;
         let hit = self.0 > 1.0;
@@ -171,7 +171,7 @@ impl Rfc9332 {
 }
 
 impl Vars {
-    /// `dualpi2_update` (figure 6).
+    /// `dualpi2_update` (figure 6): updates the output of the controller.
     fn update(&mut self, settings: &Settings, delay: Duration) {
         let (now, last) = (delay.as_secs_f64(), self.last_delay.as_secs_f64());
         let control = &settings.control;

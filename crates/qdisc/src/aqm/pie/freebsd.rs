@@ -1,11 +1,11 @@
 //! PIE as in FreeBSD's dummynet (CAIA AQM v0.2), alone and in each queue of FQ-PIE.
 //!
 //! Sources: FreeBSD 10.4 `sys/netpfil/ipfw/dn_aqm_pie.{c,h}` and `dn_sched_fq_pie.c`, with their
-//! fixed-point arithmetic to the bit. Behaviour beyond RFC 8033, each point pinned by a test:
+//! fixed-point arithmetic, bit for bit. Behaviour beyond RFC 8033, each point pinned by a test:
 //!
 //! - PIE is active from the start. The switch of RFC 8033 §5.3 is an option. It turns PIE off at an
 //!   arrival that finds an empty queue and low delays.
-//! - The burst allowance is restored after the drop decision on the arrival that restores it.
+//! - An arrival that restores the burst allowance does so after the drop decision on that arrival.
 //! - The first sample of the departure rate does not end its measurement. The next packet yields a
 //!   second sample, of at least the same duration, that is merged into the first.
 //! - An activation keeps the last delay. With timestamps, only an update with an empty queue clears
@@ -14,8 +14,8 @@
 //!   reads the clock once per tick.
 //!
 //! Difference: updates are never late. The kernel may run a callout up to `tupdate / 16` late,
-//! together with another event. It then counts the time to the next callout from the late run
-//! (`kern_timeout.c`).
+//! together with another event. The kernel then counts the time to the next callout from the late
+//! run (`kern_timeout.c`).
 
 use aqmlab_core::{Duration, Instant, Reason, Rng};
 
@@ -36,9 +36,10 @@ pub struct Settings {
     pub alpha: f64,
     /// The weight of the delay's change, in 1/s.
     pub beta: f64,
-    /// The probability below which ECN-capable packets are marked and not dropped.
+    /// The probability below which ECN-capable packets are marked and not dropped; `None` without
+    /// ECN.
     pub ecn_below: Option<f64>,
-    /// Whether an update adds at most 2 % to a probability of 10 % or more (`capdrop`).
+    /// Whether an update adds at most 0.02 to a probability of 0.1 or more (`capdrop`).
     pub capdrop: bool,
     /// Whether drops are spaced apart (`derand`).
     pub derand: bool,
@@ -148,7 +149,8 @@ impl FreeBsd {
         Self { params, vars: Vars::default(), timer: Timer::stopped(), born: false }
     }
 
-    /// Activates the law: resets all state but the last delay, and grants a full burst allowance.
+    /// Activates the law: resets all state but the last delay, grants a full burst allowance, and
+    /// starts the timer.
     pub fn activate(&mut self, now: Instant) {
         self.reset(now);
         self.vars.active = true;
@@ -156,7 +158,7 @@ impl FreeBsd {
         self.timer = Timer::start(Clock::Ideal, now, tupdate, tupdate);
     }
 
-    /// Deactivates the law.
+    /// Deactivates the law: ends the measurement of the departure rate and stops the timer.
     pub fn deactivate(&mut self) {
         self.vars.active = false;
         self.vars.in_measurement = false;

@@ -1,12 +1,13 @@
 //! PIE as in Linux since 5.5.
 //!
-//! Source: Linux 6.1 `net/sched/sch_pie.c` and `include/net/pie.h`, with their integer arithmetic
-//! to the bit. Behaviour beyond RFC 8033, each point pinned by a test:
+//! Source: Linux 6.1 `net/sched/sch_pie.c` and `include/net/pie.h`, with their integer arithmetic,
+//! bit for bit. Behaviour beyond RFC 8033, each point pinned by a test:
 //!
 //! - Without the departure-rate estimator, the delay is the sojourn time of the last packet sent.
 //!   It is zero if the departure left an empty queue. The guard against early drops uses this
 //!   delay, not the delay at the last update.
-//! - If the delay exceeds 250 ms, each update adds 2 % to the probability, beyond the 2 % cap.
+//! - If the delay exceeds 250 ms, each update adds another 0.02 to the probability, beyond the cap
+//!   of 0.02.
 //! - Departures reduce the burst allowance by the time since the last departure, or by the length
 //!   of a measurement of the departure rate. The allowance therefore does not shrink while nothing
 //!   is sent. PIE is never switched off.
@@ -40,7 +41,7 @@ pub struct Settings {
     /// The weight of the delay's change, in sixteenths of 1/s.
     pub beta: u64,
     /// The probability up to which ECN-capable packets are marked and not dropped, on the scale of
-    /// [`MAX_PROB`].
+    /// [`MAX_PROB`]; `None` without ECN.
     pub mark_up_to: Option<u64>,
     /// Whether the drop probability scales with the packet size.
     pub bytemode: bool,
@@ -277,7 +278,8 @@ impl Vars {
         }
     }
 
-    /// Returns the current delay and the delay at the last update.
+    /// Returns the current delay and the delay at the last update. With the departure-rate
+    /// estimator, first moves `qdelay` to `qdelay_old`.
     fn delays(&mut self, params: &Params, waiting: u64) -> (u64, u64) {
         if !params.dq_rate_estimator {
             return (self.qdelay, self.qdelay_old);

@@ -1,6 +1,6 @@
 //! PIE as in Linux 3.14 to 5.0.
 //!
-//! Source: `net/sched/sch_pie.c` of Linux 3.14 to 5.0, with its integer arithmetic to the bit.
+//! Source: `net/sched/sch_pie.c` of Linux 3.14 to 5.0, with its integer arithmetic, bit for bit.
 //! Behaviour that later kernels changed, each point pinned by a test:
 //!
 //! - The delay comes from the departure rate alone, measured over 10 000 bytes. Until a standing

@@ -7,7 +7,7 @@
 //! | Point                     | Appendix A                      | Appendix B                     |
 //! |---------------------------|---------------------------------|--------------------------------|
 //! | decay by 2 %              | both delays zero                | both below half the target     |
-//! | burst allowance granted   | at an arrival in a quiet queue  | when PIE is switched on        |
+//! | burst allowance granted   | at an arrival at a quiet queue  | when PIE is switched on        |
 //! | during that allowance     | no random draw                  | the draw is made and ignored   |
 //! | switched on and off       | never                           | from a third of the limit on   |
 //! | 2 % cap, derandomisation, ECN | no                          | yes (ECN if enabled)           |
@@ -43,7 +43,8 @@ pub struct Settings {
     pub beta: f64,
     /// The queue limit (`TAIL_DROP`).
     pub limit: Bytes,
-    /// The probability below which ECN-capable packets are marked and not dropped (`MAX_ECNTH`).
+    /// The probability below which ECN-capable packets are marked and not dropped (`MAX_ECNTH`);
+    /// `None` without ECN.
     pub ecn_below: Option<f64>,
     /// The source of the delay.
     pub delay_from: DelayFrom,
@@ -51,7 +52,7 @@ pub struct Settings {
     pub decay: Decay,
     /// The conditions under which PIE is active and its burst allowance is granted.
     pub switch: Switch,
-    /// Whether an update adds at most 2 % to a probability of 10 % or more (§5.5).
+    /// Whether an update adds at most 0.02 to a probability of 0.1 or more (§5.5).
     pub cap: bool,
     /// Whether drops are spaced apart (§5.4).
     pub derandomise: bool,
@@ -98,7 +99,8 @@ impl Settings {
         }
     }
 
-    /// Returns the constants of §4 and §5 with the design of Appendix B, and timestamps.
+    /// Returns the constants of §4 and §5 with the design of Appendix B, and with the delay from
+    /// timestamps.
     pub fn appendix_b(limit: Bytes) -> Self {
         Self {
             target: Duration::from_millis(15),
@@ -148,7 +150,7 @@ const MEAN_PKTSIZE: u64 = 800;
 /// The number of bytes in one measurement of the departure rate (§5.2).
 const DQ_THRESHOLD: u64 = 16_384;
 const DQ_WEIGHT: f64 = DQ_THRESHOLD as f64 / 65_536.0;
-/// The lower bound of the accumulated probability (§5.4).
+/// The accumulated probability below which no packet is dropped (§5.4).
 const PROB_LOW: f64 = 0.85;
 const PROB_HIGH: f64 = 8.5;
 
@@ -239,8 +241,8 @@ impl Rfc8033 {
         }
     }
 
-    /// Appendix B: switches PIE on or off at the end of an arrival that found or left `bytes` in
-    /// the queue.
+    /// Appendix B: switches PIE on or off at the end of an arrival that leaves `bytes` in the
+    /// queue.
     fn switch(&mut self, now: Instant, bytes: u64) {
         if !self.vars.active && bytes >= self.settings.limit.0 / 3 {
             self.vars = Vars {
@@ -371,7 +373,7 @@ impl Vars {
     }
 }
 
-/// §4.2: returns the factor that reduces the gains while the probability is small.
+/// §4.2: returns the divisor of the gains, which is above 1 while the probability is small.
 fn autotune(drop_prob: f64) -> f64 {
     match drop_prob {
         ..0.000_001 => 2048.0,

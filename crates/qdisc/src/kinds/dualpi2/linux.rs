@@ -9,7 +9,7 @@
 //!   packet's priority, so no Not-ECT packet is in the L4S queue;
 //! - packets are never aggregates, so `split_gso` has nothing to split;
 //! - the memory of a packet follows the buffers of one driver, as in `fq_codel`;
-//! - the delays among the statistics are the ages of the heads at the last operation.
+//! - the delays in the statistics are the ages of the head packets at the last enqueue or dequeue.
 
 use std::collections::VecDeque;
 
@@ -35,8 +35,8 @@ enum Threshold {
 struct Step {
     threshold: Threshold,
     min_qlen: u64,
-    /// Whether the step applies to each packet of the L4S queue; empty if the step applies to all
-    /// packets.
+    /// One entry for each packet of the L4S queue: whether the step applies to it. There are no
+    /// entries if `min_qlen` is zero, because the step then applies to all packets.
     applies: VecDeque<bool>,
 }
 
@@ -138,7 +138,7 @@ impl DualPi2 {
         }
     }
 
-    /// Runs `dualpi2_timer` for the ticks until `now`.
+    /// Runs `dualpi2_timer` for each expiry until `now`.
     #[inline]
     fn run_timer(&mut self, now: Instant) {
         self.law.catch_up(now, self.queues.heads());

@@ -17,7 +17,7 @@ use super::super::codel;
 use crate::aqm::dualpi2::linux::Gains;
 use crate::bounds;
 
-/// The limit in packets.
+/// The parameter for the limit in packets.
 pub(super) const LIMIT: Param = Param {
     name: "limit",
     default: Value::Count(10_000),
@@ -25,7 +25,7 @@ pub(super) const LIMIT: Param = Param {
     doc: "Limit in packets of both queues together; arrivals beyond it are dropped.",
 };
 
-/// The limit in bytes of memory.
+/// The parameter for the limit in bytes of memory.
 pub(super) const MEMLIMIT: Param = Param {
     name: "memlimit",
     default: Value::Bytes(Bytes(0)),
@@ -33,7 +33,7 @@ pub(super) const MEMLIMIT: Param = Param {
     doc: "Limit on the memory of both queues, with buffers; 0 for twice limit times mtu.",
 };
 
-/// The target delay.
+/// The parameter for the target delay.
 pub(super) const TARGET: Param = Param {
     name: "target",
     default: Value::Duration(Duration::from_millis(15)),
@@ -41,11 +41,11 @@ pub(super) const TARGET: Param = Param {
     doc: "Target delay of the classic queue.",
 };
 
-/// The kernel keeps these durations as nanoseconds in 32 bits.
+/// The bounds of a duration that the kernel keeps as nanoseconds in 32 bits.
 const MICROS_IN_NANOS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_nanos(u32::MAX as u64));
 
-/// The time between updates.
+/// The parameter for the time between updates.
 pub(super) const TUPDATE: Param = Param {
     name: "tupdate",
     default: Value::Duration(Duration::from_millis(16)),
@@ -56,7 +56,7 @@ pub(super) const TUPDATE: Param = Param {
 /// The bounds of a gain in Hz: the unit and the largest value of the kernel's attribute.
 const HERTZ: Bounds = Bounds::Real(1.0 / 256.0, 8_388_607.0);
 
-/// The gain for the distance from the target.
+/// The parameter for the gain on the distance from the target.
 pub(super) const ALPHA: Param = Param {
     name: "alpha",
     default: Value::Number(41.0 / 256.0),
@@ -64,7 +64,7 @@ pub(super) const ALPHA: Param = Param {
     doc: "Gain for the delay's distance from the target, in Hz; rounded down to 1/256.",
 };
 
-/// The gain for the change of the delay.
+/// The parameter for the gain on the change of the delay.
 pub(super) const BETA: Param = Param {
     name: "beta",
     default: Value::Number(819.0 / 256.0),
@@ -72,7 +72,8 @@ pub(super) const BETA: Param = Param {
     doc: "Gain for the delay's change, in Hz; rounded down to 1/256.",
 };
 
-/// A typical round-trip time, from which `tc` computes the constants.
+/// The parameter for a typical round-trip time, from which `tc` computes the controller's
+/// constants.
 pub(super) const TYPICAL_RTT: Param = Param {
     name: "typical_rtt",
     default: Value::MaybeDuration(None),
@@ -80,7 +81,8 @@ pub(super) const TYPICAL_RTT: Param = Param {
     doc: "Typical RTT; replaces target, tupdate, alpha and beta. Off: a sixth of max_rtt.",
 };
 
-/// The largest round-trip time, from which `tc` computes the constants.
+/// The parameter for the largest round-trip time, from which `tc` computes the controller's
+/// constants.
 pub(super) const MAX_RTT: Param = Param {
     name: "max_rtt",
     default: Value::MaybeDuration(None),
@@ -88,7 +90,7 @@ pub(super) const MAX_RTT: Param = Param {
     doc: "Largest RTT; replaces target, tupdate, alpha and beta. Off: six times typical_rtt.",
 };
 
-/// The coupling factor.
+/// The parameter for the coupling factor.
 pub(super) const COUPLING_FACTOR: Param = Param {
     name: "coupling_factor",
     default: Value::Count(2),
@@ -96,7 +98,7 @@ pub(super) const COUPLING_FACTOR: Param = Param {
     doc: "Ratio of the L4S probability to the square root of the classic probability.",
 };
 
-/// The step threshold in time.
+/// The parameter for the step threshold in time.
 pub(super) const STEP_THRESH: Param = Param {
     name: "step_thresh",
     default: Value::Duration(Duration::from_millis(1)),
@@ -104,7 +106,7 @@ pub(super) const STEP_THRESH: Param = Param {
     doc: "Sojourn time above which every L4S packet is marked on departure.",
 };
 
-/// The step threshold in packets.
+/// The parameter for the step threshold in packets.
 pub(super) const STEP_THRESH_PACKETS: Param = Param {
     name: "step_thresh_packets",
     default: Value::Count(0),
@@ -112,7 +114,7 @@ pub(super) const STEP_THRESH_PACKETS: Param = Param {
     doc: "Number of L4S packets left behind above which a packet is marked; 0 for step_thresh.",
 };
 
-/// The queue length at and above which the step applies.
+/// The parameter for the queue length at and above which the step applies.
 pub(super) const MIN_QLEN_STEP: Param = Param {
     name: "min_qlen_step",
     default: Value::Count(0),
@@ -120,7 +122,7 @@ pub(super) const MIN_QLEN_STEP: Param = Param {
     doc: "L4S packets that an arrival must find for the step to apply to it.",
 };
 
-/// The response to overload.
+/// The parameter for the response to overload.
 pub(super) const DROP_OVERLOAD: Param = Param {
     name: "drop_overload",
     default: Value::Flag(true),
@@ -128,7 +130,7 @@ pub(super) const DROP_OVERLOAD: Param = Param {
     doc: "Whether overload drops packets of both queues; otherwise the queues overflow.",
 };
 
-/// The time of PI2's signals: arrival or departure.
+/// The parameter for the time of PI2's signals: arrival or departure.
 pub(super) const DROP_EARLY: Param = Param {
     name: "drop_early",
     default: Value::Flag(false),
@@ -136,7 +138,7 @@ pub(super) const DROP_EARLY: Param = Param {
     doc: "Whether PI2 signals packets at arrival instead of at departure.",
 };
 
-/// The share of the classic queue.
+/// The parameter for the share of the classic queue.
 pub(super) const CLASSIC_PROTECTION: Param = Param {
     name: "classic_protection",
     default: Value::Count(10),
@@ -144,7 +146,7 @@ pub(super) const CLASSIC_PROTECTION: Param = Param {
     doc: "Share of the link in per cent that the classic queue has while both are busy.",
 };
 
-/// The packets that belong to the L4S queue.
+/// The parameter that selects the packets of the L4S queue.
 pub(super) const ECN_MASK: Param = Param {
     name: "ecn_mask",
     default: Value::Word("l4s_ect", &["l4s_ect", "any_ect"]),
@@ -152,17 +154,17 @@ pub(super) const ECN_MASK: Param = Param {
     doc: "Packets of the L4S queue: ECT(1) and CE, or every ECN-capable packet.",
 };
 
-/// The size of a full frame.
+/// The parameter for the size of a full frame.
 pub(super) const MTU: Param =
     Param { bounds: Bounds::Whole(1, 1 << 20), doc: "The link's largest packet.", ..codel::MTU };
 
-/// The parameters that only RFC 9332 has.
+/// The parameters that `dualpi2_rfc` does not share with `dualpi2`.
 pub(super) mod rfc {
     use aqmlab_core::{Bounds, Bytes, Duration, Param, Value};
 
     use crate::bounds;
 
-    /// The limit in bytes.
+    /// The parameter for the limit in bytes.
     pub(crate) const LIMIT: Param = Param {
         name: "limit",
         default: Value::Bytes(Bytes(0)),
@@ -170,15 +172,15 @@ pub(super) mod rfc {
         doc: "Limit in bytes of both queues together; 0 for 250 ms at the link's rate.",
     };
 
-    /// The largest round-trip time.
+    /// The parameter for the largest round-trip time.
     pub(crate) const MAX_RTT: Param = Param {
         name: "max_rtt",
         default: Value::Duration(Duration::from_millis(100)),
         bounds: Bounds::span(Duration::from_micros(3), Duration::from_micros(u32::MAX as u64)),
-        doc: "Largest expected RTT; the gains and, with target, the interval follow from it.",
+        doc: "Largest expected RTT; it sets the gains and, with target, the update interval.",
     };
 
-    /// The start of the ramp.
+    /// The parameter for the start of the ramp.
     pub(crate) const MIN_TH: Param = Param {
         name: "min_th",
         default: Value::Duration(Duration::from_micros(800)),
@@ -186,7 +188,7 @@ pub(super) mod rfc {
         doc: "Sojourn time above which the probability of marks on L4S packets rises from 0.",
     };
 
-    /// The width of the ramp.
+    /// The parameter for the width of the ramp.
     pub(crate) const RANGE: Param = Param {
         name: "range",
         default: Value::Duration(Duration::from_micros(400)),
@@ -194,7 +196,7 @@ pub(super) mod rfc {
         doc: "Width of the ramp: from a sojourn time of min_th + range, all L4S packets are marked.",
     };
 
-    /// The length of the L4S queue up to which the ramp is off.
+    /// The parameter for the length of the L4S queue up to which the ramp is off.
     pub(crate) const TH_LEN: Param = Param {
         name: "th_len",
         default: Value::Count(1),
@@ -202,7 +204,7 @@ pub(super) mod rfc {
         doc: "Number of L4S packets left behind up to which the ramp does not mark.",
     };
 
-    /// The scheduler.
+    /// The parameter that selects the scheduler.
     pub(crate) const SCHEDULER: Param = Param {
         name: "scheduler",
         default: Value::Word("wrr", &["wrr", "ts_fifo"]),
@@ -210,7 +212,7 @@ pub(super) mod rfc {
         doc: "Weighted round robin, or a FIFO in which L4S packets count as older by tshift.",
     };
 
-    /// The weight of the classic queue.
+    /// The parameter for the weight of the classic queue.
     pub(crate) const DEQUEUE_RATIO: Param = Param {
         name: "dequeue_ratio",
         default: Value::Count(16),
@@ -218,7 +220,7 @@ pub(super) mod rfc {
         doc: "With wrr: while both queues are busy, one byte in this many is classic.",
     };
 
-    /// The time shift of L4S packets.
+    /// The parameter for the time shift of L4S packets.
     pub(crate) const TSHIFT: Param = Param {
         name: "tshift",
         default: Value::Duration(Duration::from_millis(50)),
@@ -227,7 +229,7 @@ pub(super) mod rfc {
     };
 }
 
-/// The constants of the controller, stated or computed.
+/// The constants of the controller, stated by the user or computed from round-trip times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Control {
     pub(super) target: Duration,

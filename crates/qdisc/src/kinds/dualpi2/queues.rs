@@ -141,7 +141,7 @@ impl Wrr {
         }
     }
 
-    /// Charges a packet that leaves.
+    /// Charges `packet`, which leaves, and records whether both queues are now empty.
     #[inline]
     pub(super) fn charge(&mut self, turn: Turn, packet: &Packet, queues: &Queues) {
         self.credit += turn.per_byte * i64::from(packet.len);

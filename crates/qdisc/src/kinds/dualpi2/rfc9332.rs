@@ -1,8 +1,8 @@
 //! `dualpi2_rfc`: the pseudo-code of RFC 9332.
 //!
-//! Source: RFC 9332 Appendix A. The law is [`crate::aqm::dualpi2::rfc9332`]. The pseudo-code names no
-//! scheduler; §4.2.2 and Appendix A.1 describe the two schedulers of this module. The round robin
-//! is Linux's, with the weight of the RFC's example.
+//! Source: RFC 9332 Appendix A. The law is [`crate::aqm::dualpi2::rfc9332`]. The pseudo-code names
+//! no scheduler; §4.2.2 and Appendix A.1 describe the two schedulers of this module. The round
+//! robin is Linux's, with the weight of the RFC's example.
 //!
 //! Difference: the rate of the link takes the place of `MAX_LINK_RATE` in the limit. There is no
 //! limit until the rate is known.

@@ -4,7 +4,7 @@ use aqmlab_core::{Bounds, Bytes, Duration, Param, Value};
 
 use crate::bounds;
 
-/// Returns the parameter for the limit of a queue counted in packets.
+/// Returns the parameter for the limit of a queue in packets.
 pub(crate) const fn limit(packets: u64) -> Param {
     Param {
         name: "limit",
@@ -34,7 +34,7 @@ pub(crate) const fn tupdate(ms: u64) -> Param {
     }
 }
 
-/// Linux's gain for the distance from the target.
+/// The parameter for Linux's gain on the distance from the target.
 pub(crate) const ALPHA: Param = Param {
     name: "alpha",
     default: Value::Count(2),
@@ -42,7 +42,7 @@ pub(crate) const ALPHA: Param = Param {
     doc: "Gain for the delay's distance from the target, in sixteenths of 1/s.",
 };
 
-/// Linux's gain for the change of the delay.
+/// The parameter for Linux's gain on the change of the delay.
 pub(crate) const BETA: Param = Param {
     name: "beta",
     default: Value::Count(20),
@@ -50,7 +50,7 @@ pub(crate) const BETA: Param = Param {
     doc: "Gain for the delay's change, in sixteenths of 1/s.",
 };
 
-/// The RFC's gain for the distance from the target.
+/// The parameter for the RFC's gain on the distance from the target.
 pub(crate) const ALPHA_PER_SECOND: Param = Param {
     name: "alpha",
     default: Value::Number(0.125),
@@ -58,7 +58,7 @@ pub(crate) const ALPHA_PER_SECOND: Param = Param {
     doc: "Gain for the delay's distance from the target, in 1/s.",
 };
 
-/// The RFC's gain for the change of the delay.
+/// The parameter for the RFC's gain on the change of the delay.
 pub(crate) const BETA_PER_SECOND: Param = Param {
     name: "beta",
     default: Value::Number(1.25),
@@ -74,7 +74,7 @@ pub(crate) const BYTEMODE: Param = Param {
     doc: "Whether the drop probability scales with the packet size.",
 };
 
-/// Linux's source of the delay.
+/// The parameter that selects Linux's source of the delay.
 pub(crate) const DQ_RATE_ESTIMATOR: Param = Param {
     name: "dq_rate_estimator",
     default: Value::Flag(false),
@@ -82,7 +82,8 @@ pub(crate) const DQ_RATE_ESTIMATOR: Param = Param {
     doc: "Whether the delay is estimated from the departure rate instead of timestamps.",
 };
 
-/// The frame size of Linux's guard against early drops; twice this value must fit in 32 bits.
+/// The parameter for the frame size of Linux's guard against early drops; twice this size must fit
+/// in 32 bits.
 pub(crate) const MTU: Param = Param {
     name: "mtu",
     default: Value::Bytes(Bytes(1_514)),
@@ -90,7 +91,7 @@ pub(crate) const MTU: Param = Param {
     doc: "The link's largest packet; below two of them in the queue nothing is dropped early.",
 };
 
-/// The bounds of dummynet for the parameters that it shares with the RFC (FreeBSD 10.4
+/// The parameters that dummynet shares with the RFC, with dummynet's bounds (FreeBSD 10.4
 /// `aqm_pie_config`).
 pub(crate) mod dummynet {
     use aqmlab_core::{Bounds, Param};
@@ -99,20 +100,20 @@ pub(crate) mod dummynet {
 
     const GAIN: Bounds = Bounds::Real(0.0, 7.0);
 
-    /// The target delay.
+    /// The parameter for the target delay.
     pub(crate) const TARGET: Param = Param { bounds: bounds::TEN_SECONDS, ..super::target(15) };
-    /// The time between updates.
+    /// The parameter for the time between updates.
     pub(crate) const TUPDATE: Param = Param { bounds: bounds::TEN_SECONDS, ..super::tupdate(15) };
-    /// The burst allowance.
+    /// The parameter for the burst allowance.
     pub(crate) const MAX_BURST: Param =
         Param { bounds: bounds::TEN_SECONDS_OR_NONE, ..super::MAX_BURST };
-    /// The gain for the distance from the target.
+    /// The parameter for the gain on the distance from the target.
     pub(crate) const ALPHA: Param = Param { bounds: GAIN, ..super::ALPHA_PER_SECOND };
-    /// The gain for the change of the delay.
+    /// The parameter for the gain on the change of the delay.
     pub(crate) const BETA: Param = Param { bounds: GAIN, ..super::BETA_PER_SECOND };
 }
 
-/// The burst allowance of the RFC and FreeBSD; in Linux it is a constant.
+/// The parameter for the burst allowance of the RFC and FreeBSD; in Linux it is a constant.
 pub(crate) const MAX_BURST: Param = Param {
     name: "max_burst",
     default: Value::Duration(Duration::from_millis(150)),
@@ -120,7 +121,7 @@ pub(crate) const MAX_BURST: Param = Param {
     doc: "Time for which nothing is dropped early after a quiet period.",
 };
 
-/// The ECN threshold of the RFC and FreeBSD.
+/// The parameter for the ECN threshold of the RFC and FreeBSD.
 pub(crate) const MAX_ECNTH: Param = Param {
     name: "max_ecnth",
     default: Value::Number(0.1),
@@ -152,7 +153,7 @@ pub(crate) const ON_OFF: Param = Param {
     doc: "Whether PIE is inactive until the backlog reaches a third of the limit.",
 };
 
-/// The limit of a dummynet queue counted in bytes.
+/// The parameter for the limit of a dummynet queue in bytes.
 pub(crate) const LIMIT_BYTES: Param = Param {
     name: "limit_bytes",
     default: Value::Bytes(Bytes(0)),
@@ -170,8 +171,8 @@ pub(crate) const fn delay_from(default: &'static str) -> Param {
     }
 }
 
-/// Returns the parameter for the tick of Linux's timers: 4 ms on Debian. TEACUP's routers were
-/// built with a tick of 0.1 ms.
+/// Returns the parameter for the tick of Linux's timers. The tick is 4 ms on Debian, and 0.1 ms on
+/// the routers of the testbed TEACUP.
 pub(crate) const fn tick(us: u64) -> Param {
     Param {
         name: "tick",

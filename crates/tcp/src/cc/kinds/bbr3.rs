@@ -54,7 +54,7 @@ struct View {
     delivered: u64,
 }
 
-/// The BBR controller. Amounts are in segments, and times in microseconds.
+/// The controller of BBR version 3. Amounts are in segments, and times in microseconds.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, as in the source")]
 struct Bbr3 {
@@ -106,7 +106,8 @@ struct Bbr3 {
 
     rounds_since_probe: u64,
     probe_wait: u64,
-    /// Whether samples come from a probe whose data in flight has not yet been found too high.
+    /// Whether samples come from a probe whose amount of data in flight has not yet been found too
+    /// high.
     bw_probe_samples: bool,
     prev_probe_too_high: bool,
     stopped_risky_probe: bool,
@@ -176,7 +177,7 @@ impl Bbr3 {
         }
     }
 
-    /// Reads the window of the connection.
+    /// Records the time and the window of the connection.
     fn look(&mut self, window: &Window, now: Instant) {
         self.view.now = now;
         self.view.cwnd = window.cwnd / window.segment;

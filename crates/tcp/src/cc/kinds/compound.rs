@@ -54,7 +54,7 @@ const ABC_LIMIT: u64 = 2;
 struct Compound {
     gamma_tuning: bool,
     gamma: f64,
-    /// The delay window.
+    /// The delay window, which is a part of the connection's window.
     dwnd: f64,
     /// The growth of the connection's window that is not yet a whole unit.
     fraction: f64,
@@ -114,7 +114,8 @@ impl Compound {
         Some(std::mem::replace(&mut self.round, next))
     }
 
-    /// Returns the change of the delay window over `round` (equations 6 and 7 of the paper).
+    /// Returns the change of the delay window over `round`, and records Reno's backlog in the round
+    /// (equations 6 and 7 of the paper).
     fn steer(&mut self, round: &Round) -> f64 {
         let (Some(base), Some(least)) = (self.base_rtt, round.least) else { return 0.0 };
         if round.samples < SAMPLES {
@@ -131,7 +132,7 @@ impl Compound {
         }
     }
 
-    /// If tuning is on, moves gamma towards three quarters of Reno's backlog before this loss.
+    /// If tuning is on, moves gamma halfway to three quarters of Reno's backlog before this loss.
     fn tune_gamma(&mut self) {
         if let Some(diff) = self.diff_reno.take().filter(|_| self.gamma_tuning) {
             let tuned = self.gamma / 2.0 + 0.75 * diff / 2.0;

@@ -66,7 +66,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[
     },
     Kind {
         name: "cubic_freebsd",
-        summary: "CUBIC as in FreeBSD 10, counting bytes",
+        summary: "CUBIC as in FreeBSD 10, with appropriate byte counting",
         source: "FreeBSD 10.4 sys/netinet/cc/cc_cubic.c; draft-rhee-tcpm-cubic-02",
         params: &[Param {
             name: "hz",

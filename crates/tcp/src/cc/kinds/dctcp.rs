@@ -47,7 +47,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
 const MAX_ALPHA: u64 = 1 << ALPHA_BITS;
 const ALPHA_BITS: u32 = 10;
 
-/// The DCTCP controller.
+/// The DCTCP controller. Windows have the unit of the connection's window.
 #[derive(Debug)]
 struct Dctcp {
     /// Whether the connection has ECN.
@@ -66,7 +66,8 @@ struct Dctcp {
 }
 
 impl Dctcp {
-    /// Updates the estimate with the share of a whole window of data (`dctcp_update_alpha`).
+    /// Updates the estimate with the share of marked segments in a window of data
+    /// (`dctcp_update_alpha`).
     fn update_alpha(&mut self, totals: &Totals) {
         let marked = totals.delivered_ce - self.round.delivered_ce;
         let part = self.alpha >> self.shift;

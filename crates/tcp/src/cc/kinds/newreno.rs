@@ -16,7 +16,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     build: |_| Box::new(NewReno::default()),
 }];
 
-/// The NewReno controller.
+/// The NewReno controller of FreeBSD.
 #[derive(Debug, Default)]
 struct NewReno {
     counter: ByteCounter,

@@ -1,9 +1,9 @@
 //! Prague: a sender for L4S, which reduces its window or its rate in proportion to the share of
 //! marked segments.
 //!
-//! Source: L4STeam's Linux, `net/ipv4/tcp_prague.c` 0.7, in its integer arithmetic. Without accurate
-//! ECN the controller is Reno, and packets are not ECN-capable.
-//! Differences, each pinned by a test:
+//! Source: L4STeam's Linux, `net/ipv4/tcp_prague.c` 0.7, in its integer arithmetic. Without
+//! accurate ECN the controller is Reno, and packets are not ECN-capable. Difference, pinned by a
+//! test:
 //!
 //! - on a host that counts bytes, the size of segments stays the same at low rates.
 //!
@@ -53,14 +53,14 @@ struct View {
     in_flight: u64,
     /// Eight times the smoothed round-trip time (`srtt_us`).
     srtt8: u64,
-    /// The size of a full-sized packet (`tcp_mss_to_mtu`).
+    /// The size of a full-sized packet in bytes (`tcp_mss_to_mtu`).
     mtu: u64,
     /// The largest congestion window, in segments.
     clamp: u64,
     totals: Totals,
 }
 
-/// The Prague controller.
+/// The Prague controller. Times are in microseconds, and rates in bytes per second.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, as in the source")]
 struct Prague {
@@ -70,9 +70,9 @@ struct Prague {
     reno: Reno,
     feedback: Option<Feedback>,
     view: View,
-    /// The bytes of a packet besides its payload.
+    /// The number of bytes of a packet beside its payload.
     header: u64,
-    /// The largest packet (`mtu_cache`).
+    /// The size of the largest packet in bytes (`mtu_cache`).
     max_mtu: u64,
     /// Whether the controller may change the size of segments.
     sizes_segments: bool,
@@ -97,7 +97,7 @@ struct Prague {
     round_start: Totals,
     /// The number of rounds that began outside slow start.
     round: u64,
-    /// Whether a mark was seen, so that there is an AQM on the path.
+    /// Whether a mark was seen, which shows that there is an AQM on the path.
     saw_ce: bool,
     /// Whether the controller adapts the rate and derives the window from it. Otherwise it adapts
     /// the window.
@@ -135,7 +135,7 @@ impl Prague {
         }
     }
 
-    /// Reads the state of the connection.
+    /// Records the time and the window of the connection.
     fn look(&mut self, window: &Window, now: Instant) {
         let view = &mut self.view;
         view.now = now.as_nanos() / 1_000;
@@ -145,7 +145,8 @@ impl Prague {
         view.clamp = window.clamp / window.segment;
     }
 
-    /// Sets the window and the threshold of the connection.
+    /// Sets the window and the threshold of the connection and, if it may change, the size of
+    /// segments.
     fn apply(&self, window: &mut Window) {
         let View { cwnd, ssthresh, mtu, .. } = self.view;
         if cwnd != window.cwnd / window.segment {

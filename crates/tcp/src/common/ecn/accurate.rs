@@ -7,7 +7,8 @@ use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
 use crate::common::clock::later_by;
 use crate::tcb::Tcb;
 
-/// The first value of the counter of CE marks, which the ACE field of segments shows.
+/// The initial value of the counter of CE marks, which the ACE field of segments shows (RFC 9768
+/// §3.2.1).
 const ACE_INITIAL: u64 = 5;
 /// The number of unreported marks at and above which an acknowledgement is due at once
 /// (`TCP_ACCECN_ACE_MAX_DELTA`).
@@ -29,9 +30,9 @@ pub(crate) struct Accurate {
     syn_sent: Ecn,
     /// The ECN field of the peer's SYN or SYN-ACK.
     syn_received: Ecn,
-    /// Whether the next segment shows the ECN field of the SYN-ACK.
+    /// Whether the next segment sent shows the ECN field of the SYN-ACK.
     shows_syn_ack: bool,
-    /// Whether the next segment is the third of the handshake, which has no counter.
+    /// Whether the next segment received is the third of the handshake, which has no counter.
     awaits_third: bool,
     /// Whether the peer's feedback is invalid, so that packets are not ECN-capable.
     is_broken: bool,
@@ -52,8 +53,8 @@ impl Accurate {
     }
 }
 
-/// Returns the ECN field with which a SYN arrived, as an ACE field reports it. Also returns whether
-/// a path can deliver a SYN sent with the field `sent` in this way.
+/// Returns the ECN field with which a SYN or SYN-ACK arrived, as `ace` reports it. Also returns
+/// whether a path may turn the field `sent` into that field.
 const fn syn_of_ace(ace: u8, sent: Ecn) -> (Ecn, bool) {
     let arrived = match ace {
         0b010 => Ecn::NotEct,
@@ -76,8 +77,9 @@ impl Tcb {
         accurate.awaits_third = true;
     }
 
-    /// Records the ECN field `field` of the peer's SYN-ACK, and the ECN field of this end's SYN.
-    /// Counts the mark of the SYN-ACK, if there is one and a path can have set it.
+    /// Records the ECN field `field` of the peer's SYN-ACK, and the ECN field of this end's SYN. If
+    /// the SYN-ACK is marked, counts the mark. A host with `ecn_fallback` instead makes its later
+    /// packets not ECN-capable if the marked SYN-ACK reports an impossible field of the SYN.
     pub(super) fn note_syn_ack(&mut self, header: &TcpHeader, field: Ecn) {
         let fallback = self.profile.ecn_fallback;
         let accurate = &mut self.ecn.accurate;
@@ -125,7 +127,8 @@ impl Tcb {
     }
 
     /// Returns whether a segment is the third of the handshake. Reads from this segment the ECN
-    /// field with which the SYN-ACK arrived (`tcp_accecn_third_ack`).
+    /// field with which the SYN-ACK arrived. If the report is invalid, makes later packets not
+    /// ECN-capable (`tcp_accecn_third_ack`).
     pub(crate) fn read_third(&mut self, header: &TcpHeader) -> bool {
         let fallback = self.profile.ecn_fallback;
         let accurate = &mut self.ecn.accurate;
@@ -148,7 +151,8 @@ impl Tcb {
         true
     }
 
-    /// Returns whether the segment has a later timestamp than all segments checked before.
+    /// Returns whether the segment has a later timestamp than all segments checked before, and
+    /// records that timestamp.
     pub(crate) fn is_newer_by_timestamp(&mut self, header: &TcpHeader) -> bool {
         let accurate = &mut self.ecn.accurate;
         let is_newer = header.timestamps && later_by(header.ts_val, accurate.ts_val) > 0;
@@ -168,7 +172,7 @@ impl Tcb {
         if delivered <= 7 { delta } else { delivered - (delivered.wrapping_sub(delta) & 7) }
     }
 
-    /// Stops sending ECN-capable packets, because the path or the peer clears the counter.
+    /// Makes later packets not ECN-capable, because the path or the peer clears the counter.
     pub(crate) fn break_ecn(&mut self) {
         self.ecn.accurate.is_broken = true;
     }

@@ -1,4 +1,4 @@
-//! The ECN that a host requests and accepts, and the result of its negotiation.
+//! The forms of ECN that a host requests and accepts, and the result of the negotiation.
 //!
 //! Sources: RFC 3168 §6.1.1, RFC 9768 §3.1; Linux 6.18 `include/net/tcp_ecn.h` and
 //! `tcp_ecn_create_request`; L4STeam's kernel for controllers that need ECT(1).
@@ -7,7 +7,7 @@ use aqmlab_core::{Ecn, TcpFlags};
 
 use crate::cc::{EcnMode, EcnNeed};
 
-/// The ECN that a host requests and accepts.
+/// The forms of ECN that a host requests and accepts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     /// The form of ECN that a SYN requests.
@@ -18,8 +18,8 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Combines the route's feature `ecn`, the value of Linux's sysctl `tcp_ecn`, and the need of the
-    /// controller.
+    /// Returns the offer that follows from the route's feature `ecn`, the value `sysctl` of Linux's
+    /// `tcp_ecn`, and the need of the controller.
     pub(crate) fn new(route: bool, sysctl: u64, need: EcnNeed) -> Self {
         let is_l4s = need == EcnNeed::L4s;
         let classic = route || matches!(sysctl, 1 | 4) || need == EcnNeed::Any;
@@ -46,8 +46,8 @@ impl Offer {
         self.need != EcnNeed::None
     }
 
-    /// Returns the form of ECN that a host agrees to when it receives a SYN
-    /// (`tcp_ecn_create_request`, `tcp_ecn_openreq_child`).
+    /// Returns the form of ECN that a host selects when it receives a SYN with `flags` and the ECN
+    /// field `field` (`tcp_ecn_create_request`, `tcp_ecn_openreq_child`).
     pub(super) fn answer(self, flags: TcpFlags, field: Ecn) -> EcnMode {
         if self.accepts_accurate && !matches!(flags.ace(), 0b000 | 0b011) {
             return EcnMode::Accurate;

@@ -1,4 +1,5 @@
-//! The list of outstanding segments in order of their last transmission.
+//! The list of outstanding segments in the order of their last transmission. Segments tagged S, and
+//! segments that RACK marks as lost, leave the list.
 //!
 //! Source: Linux 6.1 `tsorted_sent_queue` of `struct tcp_sock`.
 
@@ -8,7 +9,8 @@ use super::Scoreboard;
 use super::sent::{EVER_RETRANS, LISTED, NONE, Sent};
 
 impl Scoreboard {
-    /// Records that the segment was retransmitted at `now`.
+    /// Records that the segment was retransmitted at `now`, and moves it to the end of the list.
+    /// Returns the segment.
     #[inline]
     pub(crate) fn resend(&mut self, id: u32, now: Instant) -> &mut Sent {
         self.delist(id);
@@ -23,7 +25,7 @@ impl Scoreboard {
         self.get_mut(id)
     }
 
-    /// Links `id` behind `tail` in the list.
+    /// Links `id` behind `tail`, or as the head if `tail` is [`NONE`].
     #[inline]
     pub(super) fn link(&mut self, tail: u32, id: u32) {
         if tail == NONE {
@@ -33,7 +35,7 @@ impl Scoreboard {
         }
     }
 
-    /// Removes the segment from the list in order of transmission.
+    /// Removes the segment from the list, if it is in the list.
     #[inline]
     pub(crate) fn delist(&mut self, id: u32) {
         let sent = self.get_mut(id);
@@ -45,7 +47,7 @@ impl Scoreboard {
         self.unlink(before, after);
     }
 
-    /// Closes the gap between `before` and `after` in the list.
+    /// Links `before` to `after`, between which a segment leaves the list.
     #[inline]
     pub(super) fn unlink(&mut self, before: u32, after: u32) {
         if before == NONE {
@@ -60,12 +62,13 @@ impl Scoreboard {
         }
     }
 
-    /// Returns the segment in the list with the oldest transmission, if the list has one.
+    /// Returns the id of the segment whose last transmission is the oldest, if the list is not
+    /// empty.
     pub(crate) fn oldest(&self) -> Option<u32> {
         (self.head != NONE).then_some(self.head)
     }
 
-    /// Returns the segment after `id` in order of transmission, if there is one.
+    /// Returns the id of the segment after `id` in the list, if there is one.
     pub(crate) fn next_oldest(&self, id: u32) -> Option<u32> {
         let after = self.get(id).after;
         (after != NONE).then_some(after)

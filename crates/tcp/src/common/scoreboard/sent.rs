@@ -8,20 +8,20 @@ pub(crate) const SACKED: u8 = 0x01;
 pub(crate) const RETRANS: u8 = 0x02;
 /// Tag L: the segment is estimated to be lost.
 pub(crate) const LOST: u8 = 0x04;
-/// Tag: the segment was sent while the application had no further data.
+/// Tag: the segment was sent while the application limited the sender.
 pub(crate) const APP_LIMITED: u8 = 0x08;
 /// Tag: the segment carries the FIN.
 pub(crate) const FIN: u8 = 0x10;
 /// Tag: the segment carries PSH.
 pub(crate) const PUSH: u8 = 0x40;
-/// Tag: the segment is in the list in order of transmission.
+/// Tag: the segment is in the list of segments in transmission order.
 pub(super) const LISTED: u8 = 0x20;
 /// Tag: the segment was retransmitted at least once (`TCPCB_EVER_RETRANS`).
 pub(crate) const EVER_RETRANS: u8 = 0x80;
-/// Tags of a segment that was retransmitted, whether in flight or not.
+/// The tags of a segment that was retransmitted, whether the retransmission is in flight or not.
 pub(crate) const ANY_RETRANS: u8 = RETRANS | EVER_RETRANS;
 
-/// The link that marks the end of the list.
+/// The id that stands for no segment, at both ends of the list.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// An outstanding segment.
@@ -34,9 +34,9 @@ pub struct Sent {
     /// The start of the sending interval that the segment ends, for delivery rates.
     pub(crate) first_tx: Instant,
     /// The time of the last delivery before the segment's transmission. Once a selective
-    /// acknowledgement of the segment has been counted, it is [`Instant::NEVER`].
+    /// acknowledgement of the segment has been counted, the value is [`Instant::NEVER`].
     pub(crate) delivered_at: Instant,
-    /// The number of segments delivered before the segment's transmission.
+    /// The value of `DeliveryRate::delivered` at the segment's transmission.
     pub(crate) delivered: u64,
     /// The payload in bytes.
     pub len: u32,
@@ -53,7 +53,7 @@ impl Default for Sent {
 }
 
 impl Sent {
-    /// Returns a segment with the tags `flags` that was not transmitted yet.
+    /// Returns a segment with the tags `flags` that has not been sent yet.
     pub const fn new(seq: u64, len: u32, flags: u8) -> Self {
         Self {
             seq,

@@ -4,7 +4,7 @@ use super::Scoreboard;
 use super::sent::{LOST, RETRANS, SACKED};
 
 impl Scoreboard {
-    /// Tags the segment S.
+    /// Sets the tag S of the segment, and removes the segment from the list in transmission order.
     pub(crate) fn set_sacked(&mut self, id: u32) {
         let sent = self.get_mut(id);
         sent.flags |= SACKED;
@@ -19,12 +19,12 @@ impl Scoreboard {
         }
     }
 
-    /// Sets the number of segments that duplicate acknowledgements stand for without SACK.
+    /// Without SACK, sets the number of segments that duplicate acknowledgements stand for.
     pub(crate) fn set_emulated_sacks(&mut self, count: u32) {
         self.sacked_out = count;
     }
 
-    /// Tags the segment R, unless it already has the tag R or S.
+    /// Sets the tag R of the segment, unless the segment already has the tag R or S.
     pub(crate) fn mark_retransmitted(&mut self, id: u32) {
         let sent = self.get_mut(id);
         if sent.flags & (SACKED | RETRANS) == 0 {
@@ -59,8 +59,9 @@ impl Scoreboard {
         }
     }
 
-    /// Tags the segment L, unless it has the tag S. Returns whether the loss of the segment, or of
-    /// its retransmission, was previously unknown.
+    /// Sets the tag L of the segment, unless the segment has the tag S. A segment that already has
+    /// the tag L loses the tag R. Returns whether the loss of the segment, or of its
+    /// retransmission, was previously unknown.
     pub(crate) fn mark_lost(&mut self, id: u32) -> bool {
         let flags = self.get(id).flags;
         if flags & SACKED != 0 {
@@ -86,7 +87,7 @@ impl Scoreboard {
         }
     }
 
-    /// Removes all tags L.
+    /// Removes all tags L and the hints.
     pub(crate) fn clear_lost(&mut self) {
         for id in self.ids() {
             self.get_mut(id).flags &= !LOST;
@@ -104,18 +105,19 @@ impl Scoreboard {
         self.sacked_out = 0;
     }
 
-    /// Returns the segment at which the search for the next retransmission starts, if
-    /// stored.
+    /// Returns the id of the segment, if stored, at which the search for the next retransmission
+    /// starts.
     pub(crate) const fn hint(&self) -> Option<u32> {
         self.hint
     }
 
-    /// Makes the search for retransmissions continue at `id`.
+    /// Makes the search for the next retransmission start at `id`.
     pub(crate) fn set_hint(&mut self, id: u32) {
         self.hint = Some(id);
     }
 
-    /// Returns the segment at which counting for RFC 6675 stopped, if it is stored, and the count.
+    /// Returns the id of the segment at which counting for RFC 6675 stopped, and the count, if that
+    /// segment is still outstanding.
     pub(crate) fn lost_hint(&self) -> Option<(u32, u32)> {
         self.lost_hint.filter(|(id, _)| self.holds(*id))
     }
@@ -125,7 +127,8 @@ impl Scoreboard {
         self.lost_hint = Some((id, count));
     }
 
-    /// Reduces the stored count for RFC 6675, if any, by the number of removed segments.
+    /// Reduces the stored count for RFC 6675, if any, by `removed`, the number of removed segments
+    /// tagged S.
     pub(crate) fn discount_lost_hint(&mut self, removed: u32) {
         if let Some((_, count)) = &mut self.lost_hint {
             *count = count.saturating_sub(removed);

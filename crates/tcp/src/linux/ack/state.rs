@@ -8,7 +8,7 @@ use crate::common::delivery_rate::PendingSample;
 pub(in crate::linux) mod flag {
     /// The acknowledgement came with data.
     pub(in crate::linux) const DATA: u32 = 1 << 0;
-    /// The acknowledgement changed the window.
+    /// The segment was recent enough to update the send window.
     pub(in crate::linux) const WIN_UPDATE: u32 = 1 << 1;
     /// The acknowledgement covered data cumulatively.
     pub(in crate::linux) const DATA_ACKED: u32 = 1 << 2;
@@ -55,14 +55,14 @@ pub(in crate::linux) struct AckState {
     flags: u32,
     /// The value of `snd_una` before the acknowledgement.
     pub(in crate::linux) prior_una: u64,
-    /// The first transmission time of the original segments, if any, that the acknowledgement
+    /// The transmission time of the first original segment, if any, that the acknowledgement newly
     /// covers selectively.
     pub(in crate::linux) first_sacked: Option<Instant>,
-    /// The last transmission time of the original segments, if any, that the acknowledgement covers
-    /// selectively.
+    /// The transmission time of the last original segment, if any, that the acknowledgement newly
+    /// covers selectively.
     pub(in crate::linux) last_sacked: Option<Instant>,
     /// The sequence number of the lowest segment that the acknowledgement shows to have been
-    /// reordered.
+    /// reordered; `snd_nxt` or more if there is none.
     pub(in crate::linux) reordered: u64,
     /// The number of segments that the acknowledgement delivers selectively.
     pub(in crate::linux) sack_delivered: u64,

@@ -118,13 +118,15 @@ impl DelayedAck {
         self.now = true;
     }
 
-    /// Makes an acknowledgement pending for data that was dropped.
+    /// Makes an acknowledgement pending for data that was dropped. A host with a fixed delay sends
+    /// it at once.
     pub(in crate::linux) fn on_refused(&mut self) {
         self.scheduled = true;
         self.now |= self.rule == DelayedAckRule::Fixed;
     }
 
-    /// Handles the peer's FIN. A host with a fixed delay acknowledges the FIN at once.
+    /// Handles the peer's FIN. Later acknowledgements wait for data that carries them. A host with
+    /// a fixed delay acknowledges the FIN at once.
     pub(in crate::linux) fn on_fin(&mut self) {
         self.pingpong = true;
         self.now |= self.rule == DelayedAckRule::Fixed;
@@ -157,21 +159,24 @@ impl DelayedAck {
         self.now || self.always
     }
 
-    /// Makes the next `count` acknowledgements immediate. `wnd` is the window last offered.
+    /// Makes up to `count` of the next acknowledgements immediate, at most one for every two
+    /// segments of `wnd`, the window last offered. Sets the delay to its minimum.
     pub(super) fn enter_quick_ack(&mut self, wnd: u64, count: u64) {
         self.raise_quick(wnd, count);
         self.pingpong = false;
         self.ato = Some(self.least);
     }
 
-    /// `tcp_incr_quickack`: raises the number of immediate acknowledgements.
+    /// Raises the number of immediate acknowledgements to `count`, or to half of the segments in
+    /// `wnd` if these are fewer. For a window below two segments, the limit is two
+    /// (`tcp_incr_quickack`).
     fn raise_quick(&mut self, wnd: u64, count: u64) {
         let half = wnd / (2 * u64::from(self.rcv_mss.max(1)));
         let half = if half == 0 { 2 } else { half };
         self.quick = self.quick.max(half.min(count) as u32);
     }
 
-    /// Records the arrival of data in order. By the adaptive rule, also adapts the delay.
+    /// Records the arrival of data in order. With the adaptive rule, also adapts the delay.
     #[inline]
     pub(super) fn on_data_received(&mut self, tcb: &Tcb) {
         if self.rule == DelayedAckRule::Adaptive {
@@ -181,7 +186,8 @@ impl DelayedAck {
     }
 
     /// Adapts the delay. At high rates the delay approaches the minimum; at low rates it follows
-    /// the gaps between segments.
+    /// the gaps between segments. The first data, and data after a long gap, also make
+    /// acknowledgements immediate.
     #[inline]
     fn adapt(&mut self, tcb: &Tcb) {
         let least = self.least;
@@ -202,7 +208,8 @@ impl DelayedAck {
         }
     }
 
-    /// Estimates the peer's segment size (`tcp_measure_rcv_mss`).
+    /// Estimates the peer's segment size, and records whether the segment is probably the end of a
+    /// write (`tcp_measure_rcv_mss`).
     #[inline]
     pub(super) fn measure_rcv_mss(&mut self, header: &TcpHeader, options: &NegotiatedOptions) {
         let last = std::mem::take(&mut self.last_size);
@@ -270,6 +277,7 @@ impl DelayedAck {
     }
 
     /// Returns whether the pending acknowledgement is due after the application has read.
+    /// `unacknowledged` is in bytes, and `in_order` states whether no data is out of order.
     #[inline]
     pub(super) fn is_due_after_read(&self, unacknowledged: u64, in_order: bool) -> bool {
         let drained = self.pushed_twice || (self.pushed && !self.pingpong);
@@ -296,7 +304,7 @@ impl DelayedAck {
         had_compressed
     }
 
-    /// Records that data was sent. If it follows data that has just arrived, the traffic is
+    /// Records that data was sent. If data arrived less than the adaptive delay ago, the traffic is
     /// interactive (`tcp_event_data_sent`).
     #[inline]
     pub(in crate::linux) fn on_data_sent(&mut self, clock: &Clock) {
@@ -305,8 +313,9 @@ impl DelayedAck {
         }
     }
 
-    /// Handles the expiry of the timer. `rto` is the retransmission timeout. Returns whether an
-    /// acknowledgement is still pending.
+    /// Handles the expiry of the timer. If an acknowledgement is pending, ends the interactive
+    /// mode, or doubles the delay up to `rto`, the retransmission timeout. Returns whether one is
+    /// pending.
     pub(super) fn on_timer(&mut self, rto: Duration) -> bool {
         if self.scheduled {
             if self.pingpong {

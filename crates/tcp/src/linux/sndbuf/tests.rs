@@ -9,8 +9,8 @@ fn connection(cc: &str, send_buffer: Option<u64>) -> (Linux, Tcb) {
     (linux, tcb)
 }
 
-/// `tcp_sndbuf_expand`: 1460 + 256 + 320 bytes are rounded up to 2048; the memory of an empty `skb`
-/// is added.
+/// `tcp_sndbuf_expand`: 1460 + 256 + 320 bytes are rounded up to 2048; the 256 bytes of
+/// `struct sk_buff` are added.
 #[test]
 fn there_is_space_for_two_windows_or_three_with_bbr() {
     for (cc, cwnd, want) in [("reno", 10, 46_080), ("bbr", 10, 69_120), ("reno", 50, 230_400)] {
@@ -24,7 +24,7 @@ fn there_is_space_for_two_windows_or_three_with_bbr() {
     assert_eq!(fixed.sndbuf.limit, 128_000);
 }
 
-/// 45 segments fill an `skb`, and a second `skb` may begin because the memory is below the limit.
+/// An `skb` holds 45 segments. A second `skb` may begin because the memory is below the limit.
 #[test]
 fn the_limit_is_overstepped_by_less_than_an_skb() {
     let (mut linux, mut tcb) = connection("reno", Some(40_000));
@@ -45,7 +45,8 @@ fn a_writer_is_woken_when_a_third_is_free() {
     }
 }
 
-/// `tcp_mark_push`, and `tcp_sendmsg_locked` for a write that continues an `skb`.
+/// `tcp_mark_push` sets PSH where a write ends. `tcp_sendmsg_locked` clears PSH when the next write
+/// continues the `skb`.
 #[test]
 fn an_skb_carries_psh_where_a_write_ended_until_the_next_continues_it() {
     let (mut linux, mut tcb) = connection("reno", None);
@@ -55,7 +56,8 @@ fn an_skb_carries_psh_where_a_write_ended_until_the_next_continues_it() {
     assert!(!linux.sndbuf.pushes_at(3_501));
 }
 
-/// `__tcp_transmit_skb`: PSH at the end of a burst is set in the clone, not in the original.
+/// `__tcp_transmit_skb` sets PSH at the end of a burst only in the clone that is sent, so a
+/// retransmission lacks it.
 #[test]
 fn the_end_of_a_burst_carries_psh_only_once() {
     let (mut linux, mut tcb) = connection("reno", None);
@@ -70,8 +72,8 @@ fn the_end_of_a_burst_carries_psh_only_once() {
     assert_eq!(kept, [false, false, false, true]);
 }
 
-/// `tcp_event_new_data_sent` checks the space after each burst. The window is not full then,
-/// because another burst follows.
+/// `tcp_event_new_data_sent` checks the space after each burst. While another burst follows, the
+/// window is not full.
 #[test]
 fn the_limit_grows_with_a_window_that_its_last_burst_fills() {
     let (mut linux, mut tcb) = connection("reno", None);

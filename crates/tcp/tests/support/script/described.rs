@@ -1,4 +1,4 @@
-//! Segments in scripts: `P. 1(1000)x3 ack 1 win 64000`.
+//! The segments in scripts, such as `P. 1(1000)x3 ack 1 win 64000`.
 
 use std::fmt::Write as _;
 

@@ -55,8 +55,8 @@ _MOST_CHARACTERS = 230
 def document(results: CampaignResults, trial: TrialRows) -> Document:
     """A finished trial in Flent's JSON format. `trial` must have the tables `TABLES`.
 
-    Raises `RequestError` if a call needs packets and the trial cannot run again, or if the seed is
-    too large for a date.
+    A trial with a call runs again for its packets. Raises `RequestError` if it cannot run again, or
+    if the seed is too large for a date.
     """
     begins = _begins(trial)
     carrying = {(row["flow"], row["direction"]) for row in trial.of("flows", primary=True)}
@@ -93,7 +93,7 @@ def document(results: CampaignResults, trial: TrialRows) -> Document:
 
 
 def file_bytes(document: Document) -> bytes:
-    """The bytes of a document's file."""
+    """The contents of a document's file: compressed JSON, equal for equal documents."""
     text = json.dumps(document, allow_nan=False, separators=(",", ":"), sort_keys=True)
     return gzip.compress(text.encode(), mtime=0)
 
@@ -120,7 +120,7 @@ def _own_step_s(trial: TrialRows) -> float:
 
 
 def _summaries(test: Test, series: Mapping[str, Values], length: int) -> dict[str, Values]:
-    """Flent's summary values, named after their series and statistic."""
+    """The values of each summary of `test`, by its name; all are `None` if no series matches."""
     found: dict[str, Values] = {}
     for name in test.summaries:
         stem, _, kind = name.rpartition(" ")
@@ -130,7 +130,7 @@ def _summaries(test: Test, series: Mapping[str, Values], length: int) -> dict[st
 
 
 def _series_about(test: Test, found: Mapping[str, FlentSeries]) -> dict[str, SeriesMetadata]:
-    """Metadata of each series: its units and the mean over the whole trial."""
+    """The metadata of each series and summary: units, origin and the mean over the whole trial."""
     about: dict[str, SeriesMetadata] = {}
     for name, series in found.items():
         about[name] = {"UNITS": series.units, "COMMAND": "aqmlab"}
@@ -173,9 +173,9 @@ def _about(results: CampaignResults, trial: TrialRows, time: str) -> RunMetadata
 
 
 def _egress(spec: TrialSpec) -> EgressMetadata:
-    """The discipline of the uplink, as Flent stores `tc` output.
+    """The name, discipline and rate of the uplink, as Flent stores the output of `tc`.
 
-    Without an uplink, it is the discipline of the first link.
+    Without an uplink, they are those of the first link.
     """
     link = next((one for one in spec.links if one.name == "up"), spec.links[0])
     return {
@@ -210,6 +210,6 @@ def _test_about(test: Test, cast: Cast, trial: TrialRows) -> TestMetadata:
 
 
 def _whole(seconds: float) -> float | int:
-    """Seconds in Flent's form: whole numbers without a decimal point."""
+    """Seconds in Flent's form: at least 0, and whole numbers without a decimal point."""
     seconds = max(seconds, 0.0)
     return int(seconds) if seconds.is_integer() else round(seconds, 6)

@@ -20,10 +20,10 @@ _KBIT = 1000
 
 
 def series(trial: TrialRows, cast: Cast, epoch_s: float) -> dict[str, FlentSeries]:
-    """The series of a trial's first call; runs the trial again for its packets.
+    """The series of a trial's first call, by Flent's names; empty without a call.
 
-    `epoch_s` is the time at which captures begin, in seconds since 1970. Raises `RequestError` if
-    the engine keeps no packets.
+    Runs the trial again for its packets. `epoch_s` is the time at which captures begin, in Unix
+    time. Raises `RequestError` if the engine keeps no packets.
     """
     if not cast.voip:
         return {}
@@ -49,9 +49,9 @@ def _part(sample: Sample, key: str) -> Sample:
 
 
 def _samples(sent: packets.Packets, received: packets.Packets, epoch_s: float) -> Iterator[Sample]:
-    """Yields each datagram, received or lost, in sending order.
+    """Yields a sample for each datagram, received or lost, in sending order.
 
-    Datagrams in flight at the end are omitted.
+    The datagrams after the last received datagram are omitted, because they may be in flight.
     """
     came_at = dict(zip(received.number.tolist(), received.at_s.tolist(), strict=True))
     fates = [came_at.get(number) for number in sent.number.tolist()]

@@ -53,7 +53,7 @@ def on_grid(samples: Sequence[tuple[float, float]], times_s: list[float], step_s
 
 
 def summary(kind: str, series: Sequence[Values]) -> Values:
-    """The `avg` or `sum` at each time, over the series that have a value at that time."""
+    """The average (`kind` "avg") or sum ("sum") at each time, over the series with a value then."""
     found: Values = []
     for values in zip(*series, strict=True):
         present = [value for value in values if value is not None]

@@ -2,8 +2,8 @@
 
 A series has samples (`raw_values`) and their values on the common grid (`results`). Flent plots
 lines, distributions and boxes from the samples. Throughput counts IP packets in the trial's
-windows, while netperf counts payload. The round trips of a ping are its own measurements. Other
-flows have round trips from synthetic packet pairs, one median per step of the trial.
+windows, while netperf counts payload. The round trips of a ping are its own measurements. The round
+trips of any other flow come from synthetic packet pairs, one median per step of the trial.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ Pair = tuple[float, float]
 
 @dataclass(slots=True)
 class FlentSeries:
-    """A series of a Flent file."""
+    """A series of a Flent file: its units, its samples, and its values for the common grid."""
 
     units: str
     raw: list[Sample] = field(default_factory=list)
-    """Samples: `t`, in seconds from the start, and the values of each sample."""
+    """The samples: the time `t` in seconds from the start, and values by Flent's names."""
     line: list[Pair] | None = None
     """Times and values for the grid; if absent, the times and values of `raw`."""
     mean: float | None = None
@@ -99,7 +99,7 @@ def throughput(trial: TrialRows, app: str, way: str) -> FlentSeries:
 
 
 def _socket(trial: TrialRows, app: str, way: str) -> Iterator[Sample]:
-    """The sender's state in the form of `ss`, if `app` has exactly one connection."""
+    """Yields the sender's state in the form of `ss`, if `app` has exactly one connection."""
     rows = trial.of("tcp_series", flow=app, side="home" if way == "up" else "wan")
     if len({row["conn"] for row in rows}) != 1:
         return
@@ -119,7 +119,7 @@ def _segment_bytes(trial: TrialRows, app: str) -> int:
 
 
 def round_trips(trial: TrialRows, app: str, way: str) -> FlentSeries:
-    """The round trips that a probe measured, or for any other flow those of packet pairs."""
+    """The round trips that a probe measured; for another flow, the round trips of packet pairs."""
     own = trial.of("app_series", flow=app, metric="rtt_ms")
     if own:
         return FlentSeries("ms", [{"t": row["t_s"], "val": row["value"]} for row in own])
@@ -158,7 +158,10 @@ def _values(rows: Iterable[AppSeriesRow]) -> list[Sample]:
 
 
 def _film(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
-    """The rates and the buffer of a video player. Flent's format has room for one player only."""
+    """The rates and the buffer of a video player; empty unless there is exactly one player.
+
+    Flent's format has room for one player only.
+    """
     if len(cast.dash) != 1:
         return {}
     scales = {"ar_mbit": ("val", 1), "rr_mbit": ("bitrate", 1), "buffer_s": ("buflen", 1000)}

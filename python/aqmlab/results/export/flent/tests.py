@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, replace
 from aqmlab.engines.trial_spec import AppSpec
 
 DELAY_S = 5.0
-"""Seconds for which probes run before and after the load of a test."""
+"""The time in seconds for which probes run before, and again after, the load of a test."""
 
 _PARTS = {
     "ping": "icmp",

@@ -13,12 +13,12 @@ HOUSEHOLDS = ("1", "2", "3", "4", "5", "6")
 
 
 def mbit(*pairs: str) -> tuple[str, ...]:
-    """Rates down/up with their unit."""
+    """The rates `pairs`, such as "12/1", with their unit."""
     return tuple(f"{pair} Mbit/s" for pair in pairs)
 
 
 NARROW = mbit("8/1", "12/1", "16/1", *(f"{down}/1" for down in range(20, 101, 5)))
-"""Every rate with 1 Mbit/s up."""
+"""Every rate of the paper with 1 Mbit/s up."""
 
 LOWEST_TIER, *OTHER_TIERS = TIERS = mbit("12/1", "25/5", "25/10", "50/20", "100/40")
 """Table II: the tiers of the NBN."""

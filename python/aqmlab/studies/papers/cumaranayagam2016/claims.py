@@ -37,7 +37,7 @@ ALONE: Span = (5.0, 20.0)
 """The interval with the first upload only, without its start."""
 TOGETHER: Span = (20.0, 80.0)
 PARTS: tuple[Span, ...] = ((20.0, 40.0), (40.0, 60.0), (60.0, 80.0))
-"""The intervals between the times at which an upload starts or ends, while others send."""
+"""The parts of `TOGETHER` between starts and ends of uploads."""
 TWO, THREE = PARTS[:2]
 
 FRAME = 1514
@@ -53,8 +53,8 @@ CALL_MBIT = (160 + 40) * 8 / 20e3
 EVEN, SMOOTH, UNEVEN = 1.5, 1.25, 2.0
 """Our readings of "balanced", "completely smooth" and "very unevenly".
 
-Each value is the ratio of the largest to the smallest upload, as the median over windows of one
-second.
+Each value bounds the ratio of the largest to the smallest upload, as the median over windows of
+one second.
 """
 FULL = 0.95
 """Our reading of "full capacity", as a share of the line's IP capacity."""
@@ -99,7 +99,7 @@ def _unevenness(n: Numbers, at: At, *spans: Span) -> BySeed:
 
 
 def _noise(n: Numbers, at: At, *spans: Span) -> BySeed:
-    """The standard deviation of throughput relative to its mean, as the mean over uploads."""
+    """The mean relative standard deviation of throughput, over uploads and intervals."""
     each = []
     for span in spans:
         for flow in _senders(span):
@@ -198,7 +198,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _close(n: Numbers, one: str, other: str, at: At, span: Span) -> Check:
-    """A check that the round-trip times of two flows in the same step are nearly equal."""
+    """A check that the round-trip times of two flows in the same step differ little."""
     ones, others = _rtts(n, one, at), _rtts(n, other, at)
     found = {seed: apart(ones[seed], others[seed], span) for seed in n.seeds}
     return below(f"{one} and {other} apart in a step", found, 0.1)
@@ -243,7 +243,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _spike(n: Numbers, flow: str, at: At) -> tuple[BySeed, BySeed]:
-    """The longest RTT in the first 3 s of an upload, and the median RTT from 5 to 20 s."""
+    """The longest RTT 0 to 3 s after an upload's start, and the median RTT 5 to 20 s after it."""
     start = STARTS_S[flow]
     longest = n.rtt(flow, at, (start, start + 3), direction="up", take="max")
     return longest, _delay(n, flow, at, (start + 5, start + 20))
@@ -267,7 +267,10 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _residual(n: Numbers, rate: str, expected_ms: float) -> Check:
-    """A check of the median RTT minus RTT_base in the last five seconds of each upload."""
+    """A check that RTT at the end of uploads exceeds RTT_base by about `expected_ms`.
+
+    The end is the last five seconds of each upload.
+    """
     at = _at(rate, FQ)
     each = [_delay(n, flow, at, (ENDS_S[flow] - 5, ENDS_S[flow])) for flow in FLOWS]
     middle = {seed: statistics.median(one[seed] for one in each) - 40 for seed in n.seeds}

@@ -1,1 +1,1 @@
-"""Høiland-Jørgensen, Hurtig and Brunstrom (2015)."""
+"""Høiland-Jørgensen, Hurtig and Brunstrom (2015): modern AQMs in a residential setting."""

@@ -217,7 +217,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _pings(n: Numbers, at: At) -> Points:
-    """The delay that queues add to each ping, by seconds from the start of the load."""
+    """The delay in ms that queues add to pings, over the seconds since the start of the load."""
     base = n.flow("ping", "rtt_base_ms", at, "up")
     points = n.points("rtt", "ping", "rtt_mean_ms", at, "up")
     return {
@@ -232,7 +232,7 @@ def _steady(own: Sequence[tuple[float, float]]) -> float:
 
 
 def _peak(n: Numbers, at: At) -> BySeed:
-    """The greatest delay that queues add to a ping in the ten seconds after the start, in ms."""
+    """The greatest delay that queues add to a ping in the load's first ten seconds, in ms."""
     return {
         seed: max(added for t_s, added in own if t_s <= 10.0) for seed, own in _pings(n, at).items()
     }
@@ -245,20 +245,21 @@ def _spike(n: Numbers, at: At) -> BySeed:
 
 
 def _excess(n: Numbers, at: At) -> BySeed:
-    """The excess of the highest ping after the start over the steady-state median, in ms."""
+    """The excess of the result of `_peak` over the steady-state median, in ms; at least zero."""
     peak = _peak(n, at)
     return {seed: max(peak[seed] - _steady(own), 0.0) for seed, own in _pings(n, at).items()}
 
 
 def _converged_s(n: Numbers, at: At) -> BySeed:
-    """Seconds until the median over one second is at most twice the steady-state median."""
+    """The result of `_first_calm` for twice the steady-state median, in seconds."""
     return {seed: _first_calm(own, 2.0 * _steady(own)) for seed, own in _pings(n, at).items()}
 
 
 def _first_calm(own: Sequence[tuple[float, float]], bound: float) -> float:
     """The start of the first second, after the queue has filled, with a median up to `bound`.
 
-    0 if the queue never fills, 60 if the median stays above `bound`.
+    The queue has filled when the median over a second exceeds `bound`. The result is 0 if the queue
+    never fills, and 60 if the median stays above `bound`.
     """
     seconds = [
         statistics.median([added for t_s, added in own if second <= t_s < second + 1] or [0.0])

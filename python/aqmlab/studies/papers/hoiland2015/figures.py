@@ -1,4 +1,4 @@
-"""Figures of the experiments in the paper's introduction; the names are ours."""
+"""Figures of the experiments in sections 1 and 2 of the paper; the names are ours."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _share(way: str) -> Rows:
 
 
 def _where_it_waits(results: CampaignResults) -> pl.DataFrame:
-    """The median queueing delay of a ping over Wi-Fi, and the median delay in both drivers."""
+    """The median queueing delay of a ping over Wi-Fi, and the sum of both drivers' medians."""
     import polars as pl
 
     ping = flow_quantiles("induced", "ms", {"what queues add to a ping": "ping"})(results)

@@ -1,1 +1,1 @@
-"""Study of CAKE, DualPI2 and L4S, and BBRv3 in homes of 2026, and claims of their sources."""
+"""CAKE, L4S under DualPI2, and BBRv3 in a home of 2026, and the claims of their sources."""

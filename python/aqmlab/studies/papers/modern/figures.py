@@ -1,4 +1,4 @@
-"""The home on five lines under nine gateways, and the senders of L4S and of BBRv3."""
+"""Figures of the home on five lines under nine gateways, and of senders of L4S and BBRv3."""
 
 from collections.abc import Sequence
 

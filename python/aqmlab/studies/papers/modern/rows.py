@@ -21,7 +21,7 @@ LINE_MBIT = {
     "ethernet": {"down": 100.0, "up": 100.0},
     "gpon": {"down": 500.0, "up": 100.0},
 }
-"""The rates of the lines."""
+"""The rates of the access line of each scenario."""
 
 BULK = {"down": ("mother-update", "teenager-download"), "up": ("mother-backup",)}
 """The transfers that use the capacity that other applications leave."""
@@ -30,7 +30,11 @@ _PARTS = {"least": 0.05, "low": 0.25, "middle": 0.5, "high": 0.75, "most": 0.95}
 
 
 def worse(app: str, metric: str, pick: Literal["min", "max"]) -> Rows:
-    """The worse direction's value of a call's metric. In "mos_{}", `{}` is the direction."""
+    """The value of a call's metric in the worse direction.
+
+    In the name of the metric, such as "mos_{}", `{}` stands for the direction. `pick` states
+    whether the minimum or the maximum is worse.
+    """
 
     def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl
@@ -44,7 +48,7 @@ def worse(app: str, metric: str, pick: Literal["min", "max"]) -> Rows:
 
 
 def line_share(way: str, flows: Mapping[str, Sequence[str]] | None = None) -> Rows:
-    """The goodput of a direction's data, of all flows or some, in per cent of the line's rate."""
+    """The goodput of all data in a direction, or of `flows`, in per cent of the line's rate."""
 
     def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl
@@ -73,7 +77,7 @@ def host_share(one: str, many: str) -> Rows:
 
 
 def sample_quantiles(app: str, metric: str) -> Rows:
-    """Quantiles over an application's samples of a metric, in the measured interval."""
+    """Quantiles over an application's samples of a metric, from `measure.from` on."""
 
     def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl
@@ -90,7 +94,7 @@ def sample_quantiles(app: str, metric: str) -> Rows:
 
 
 def gauge_quantiles(link: str, gauges: Mapping[str, str], least: float) -> Rows:
-    """Quantiles over the samples of gauges of a link's queue, in the measured interval.
+    """Quantiles over the samples of gauges of a link's queue, from `measure.from` on.
 
     A value below `least` counts as `least`, because a logarithmic axis has no zero.
     """
@@ -127,7 +131,7 @@ def _quantiles() -> list[pl.Expr]:
 
 
 def _goodputs(results: CampaignResults, way: str, flows: Sequence[str] | None) -> pl.DataFrame:
-    """The rows of `flows` that carry data in a direction, or of all flows that do."""
+    """The rows of all flows, or of `flows`, that carry data in the direction `way`."""
     import polars as pl
 
     own = results.table("flows").filter((pl.col("direction") == way) & pl.col("primary"))

@@ -1,1 +1,1 @@
-"""Study of RFC 7928: its guidelines for characterising disciplines, and claims of four RFCs."""
+"""RFC 7928: its guidelines for characterising disciplines, and the claims of four RFCs."""

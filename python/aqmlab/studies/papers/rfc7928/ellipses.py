@@ -1,4 +1,4 @@
-"""The figure of section 2.7: ellipses of throughput and delay.
+"""The figure of section 2.7 of RFC 7928: ellipses of throughput and delay.
 
 A point is one second of a trial: the total throughput of some flows, and their queueing delay,
 which is the induced round-trip time. The ellipse shows one standard deviation of all points around

@@ -1,9 +1,10 @@
 //! The rate at which packets arrive at the receiver, computed from its reports.
 //!
 //! Source: libwebrtc (2025-06) `robust_throughput_estimator.cc`, with the default settings. The
-//! rate is measured over the last second, and over at least 20 packets. The longest gap between
-//! arrivals is shortened to the second-longest gap, so that a path that pauses once does not lower
-//! the rate. The result does not exceed the sending rate.
+//! rate is measured over the last second, and over at most 500 packets. If the last second has
+//! fewer than 20 packets, the rate is measured over 20 packets, within the last 5 s. The longest
+//! gap between arrivals is shortened to the second-longest gap, so that a path that pauses once
+//! does not lower the rate. The result does not exceed the sending rate.
 
 use std::collections::VecDeque;
 
@@ -66,7 +67,7 @@ impl AckedRate {
         Some(self.sent_bps().map_or(arrived, |sent| arrived.min(sent)))
     }
 
-    /// Returns the rate of the arrivals after the first packet, if the window has packets.
+    /// Returns the rate in bit/s of the arrivals after the first packet, if the window has packets.
     fn arrived_bps(&self) -> Option<f64> {
         let (front, back) = (self.window.front()?, self.window.back()?);
         let (mut longest, mut second) = (Duration::ZERO, Duration::ZERO);
@@ -83,8 +84,8 @@ impl AckedRate {
         Some(bps(bytes - front.bytes, span))
     }
 
-    /// Returns the rate of the departures before the last packet, unless too few packets have a
-    /// reliable departure.
+    /// Returns the rate in bit/s of the departures before the last packet, unless too few packets
+    /// were sent in order.
     fn sent_bps(&self) -> Option<f64> {
         // A packet that was sent before a discarded packet was reordered.
         let in_order = || self.window.iter().filter(|one| one.sent >= self.discarded);

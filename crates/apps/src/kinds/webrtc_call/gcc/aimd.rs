@@ -25,7 +25,7 @@ const FIRST_RTT: Duration = Duration::from_millis(200);
 const PACKET_BITS: f64 = 8.0 * 1_200.0;
 /// The frame rate for which the additive increase is computed.
 const FRAMES: f64 = 30.0;
-/// The time until the detector reacts.
+/// The time until the detector reports over-use.
 const REACTION: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ enum State {
     Decrease,
 }
 
-/// The rate control.
+/// The rate and the state of the rate control.
 #[derive(Debug)]
 pub(crate) struct Aimd {
     bps: f64,
@@ -85,8 +85,8 @@ impl Aimd {
         self.changed.is_none_or(|at| now.since(at) >= pause) || acked_bps < 0.5 * self.bps
     }
 
-    /// Halves the rate if a decrease is due on over-use before any arrival rate is known. Returns
-    /// whether the rate was halved.
+    /// Halves the rate if a decrease is due. Returns whether the rate was halved. The caller calls
+    /// this function on over-use before any arrival rate is known.
     pub(crate) fn halve(&mut self, now: Instant) -> bool {
         let due = self.may_decrease(now, self.bps / 2.0);
         if due {
@@ -95,7 +95,7 @@ impl Aimd {
         due
     }
 
-    /// Processes the state of the path and the rate at which packets arrive.
+    /// Adapts the rate to the state of the path and to the rate at which packets arrive.
     pub(crate) fn update(&mut self, usage: Usage, acked_bps: Option<f64>, now: Instant) {
         self.acked_bps = acked_bps.unwrap_or(self.acked_bps);
         self.state = match usage {
@@ -151,8 +151,8 @@ impl Aimd {
         self.changed = Some(now);
     }
 
-    /// Returns the additive increase in bit/s per second: half a packet per round trip plus
-    /// [`REACTION`], and at least [`LEAST_SLOPE_BPS`].
+    /// Returns the additive increase in bit/s per second, at least [`LEAST_SLOPE_BPS`]. It is half
+    /// a packet in each response time, which is the round-trip time plus [`REACTION`].
     fn slope_bps(&self) -> f64 {
         let frame = self.bps / FRAMES;
         let packet = frame / (frame / PACKET_BITS).ceil().max(1.0);

@@ -1,8 +1,8 @@
 //! Detects whether the application, and not the network, limits the sender.
 //!
-//! Source: libwebrtc (2025-06) `alr_detector.cc`. The budget is 65 % of the target, kept for half a
-//! second. The application-limited region begins when 80 % of the budget is unused, and ends when
-//! less than half of it is unused.
+//! Source: libwebrtc (2025-06) `alr_detector.cc`. The budget grows at 65 % of the target rate, up
+//! to the amount of half a second. The application-limited region begins when more than 80 % of
+//! this maximum is unused, and ends when less than half of it is unused.
 
 use aqmlab_core::Instant;
 
@@ -11,7 +11,7 @@ const WINDOW_S: f64 = 0.5;
 const BEGIN: f64 = 0.8;
 const END: f64 = 0.5;
 
-/// The budget and the state.
+/// The detector of the application-limited region.
 #[derive(Debug)]
 pub(crate) struct Alr {
     target_bps: f64,
@@ -25,7 +25,7 @@ impl Alr {
         Self { target_bps, unused: 0.0, last: None, limited: false }
     }
 
-    /// Sets the target.
+    /// Sets the target rate in bit/s.
     pub(crate) fn set_target(&mut self, bps: f64) {
         self.target_bps = bps;
         self.unused = self.bounded(self.unused);

@@ -14,7 +14,7 @@ const LEAST_BYTES: f64 = 2.0 * 1_500.0;
 const LEAST_BPS: f64 = 30e3;
 const ROUND_TRIPS: usize = 32;
 
-/// The window, and the data on the path.
+/// The window, the data on the path, and the proportion of the target that the encoder may use.
 #[derive(Debug)]
 pub(crate) struct CongestionWindowPushback {
     /// For each of the last reports, the longest time between a packet and the report on it.
@@ -31,7 +31,7 @@ impl Default for CongestionWindowPushback {
 }
 
 impl CongestionWindowPushback {
-    /// Adds a packet that was sent.
+    /// Adds a packet of `bytes` that was sent.
     pub(crate) fn sent(&mut self, bytes: u32) {
         self.outstanding += f64::from(bytes);
     }
@@ -41,7 +41,7 @@ impl CongestionWindowPushback {
         self.outstanding = (self.outstanding - bytes).max(0.0);
     }
 
-    /// Adds the longest time between a packet and its report.
+    /// Adds the longest time between a packet and the report on it, for one report.
     pub(crate) fn add_rtt(&mut self, rtt: Duration) {
         self.round_trips.push_back(rtt);
         if self.round_trips.len() > ROUND_TRIPS {
@@ -49,7 +49,8 @@ impl CongestionWindowPushback {
         }
     }
 
-    /// Adapts the window to the target, once there is a round-trip time.
+    /// Moves the window half of the way to the size for `target_bps`, once there is a round-trip
+    /// time.
     pub(crate) fn resize(&mut self, target_bps: f64) {
         let Some(&rtt) = self.round_trips.iter().min() else { return };
         let bytes = target_bps / 8.0 * (rtt + QUEUE).as_secs_f64();

@@ -46,7 +46,8 @@ impl History {
         self.first + self.packets.len() as u64 - 1
     }
 
-    /// Removes old packets. Returns the bytes of the removed packets that were on the path.
+    /// Removes packets older than a minute. Returns the bytes of the removed packets that were on
+    /// the path.
     pub(super) fn expire(&mut self, now: Instant) -> f64 {
         let mut bytes = 0.0;
         for old in expired(&mut self.packets, |one| now.since(one.at) > KEPT) {
@@ -58,7 +59,8 @@ impl History {
         bytes
     }
 
-    /// Removes the packets up to the end of a report from the path. Returns their bytes.
+    /// Records that the packets up to the end of a report are no longer on the path. Returns their
+    /// bytes.
     pub(super) fn settle(&mut self, report: &Report) -> f64 {
         let end = report.first + report.arrivals.len() as u64;
         let place =

@@ -2,18 +2,18 @@
 //!
 //! Source: libwebrtc (2025-06) `inter_arrival_delta.cc`. Packets sent within 5 ms of a group's
 //! first packet belong to the group. Packets that arrive within 5 ms of the last packet also belong
-//! to the group, if their arrivals are closer than their departures. In that case, a queue on the
-//! path emptied at once. Such a burst lasts at most 100 ms.
+//! to the group, if their arrivals are closer than their departures. Such packets are a burst from
+//! a queue that emptied at once. A burst lasts at most 100 ms.
 
 use aqmlab_core::{Duration, Instant};
 
 const SENT_WITHIN: i128 = 5_000_000;
 const BURST_GAP: i128 = 5_000_000;
 const LONGEST_BURST: Duration = Duration::from_millis(100);
-/// The excess of a difference of arrivals over the difference of the reports, in nanoseconds, at
-/// and above which a clock counts as having jumped.
+/// The time between the arrivals of two groups minus the time between their reports, in
+/// nanoseconds, at and above which a clock has jumped.
 const CLOCK_JUMP: i128 = 3_000_000_000;
-/// The number of consecutive reordered groups at which the state is reset.
+/// The number of consecutive reordered groups after which the state is reset.
 const REORDERED: u32 = 3;
 
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +49,9 @@ fn minus(a: Instant, b: Instant) -> i128 {
 }
 
 impl InterArrivalDelta {
-    /// Adds a packet. If the packet begins a new group, returns the spacing of the last two
-    /// complete groups, once there are two.
+    /// Adds a packet. If it begins a new group, returns the spacing of the last two complete
+    /// groups, once there are two. Returns `None` if the groups are reordered or a clock has
+    /// jumped.
     pub(crate) fn add(
         &mut self,
         sent: Instant,

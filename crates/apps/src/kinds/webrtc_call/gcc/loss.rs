@@ -26,7 +26,8 @@ const INCREASE: f64 = 1.08;
 const INCREASE_BPS: f64 = 1_000.0;
 const INCREASE_WINDOW: Duration = Duration::from_secs(1);
 const DECREASE_EVERY: Duration = Duration::from_millis(300);
-/// The time for which a loss report is used: 1.2 times the longest interval of reports.
+/// The time for which a loss report is used, which is 1.2 times the longest interval of reports in
+/// libwebrtc.
 const REPORT_LASTS: Duration = Duration::from_secs(6);
 /// The time after the start in which the delay-based estimate determines the target, unless packets
 /// are lost.
@@ -47,7 +48,7 @@ pub(crate) struct LossLimit {
     lost: u64,
     expected: u64,
     next_report: Instant,
-    /// The proportion of lost packets in 256ths, as RTCP reports it.
+    /// The proportion of lost packets, rounded down to a multiple of 1/256 as in RTCP.
     loss: f64,
     /// The time of the last loss report, if there was one.
     reported: Option<Instant>,
@@ -89,7 +90,7 @@ impl LossLimit {
         self.target_bps
     }
 
-    /// Returns the proportion of lost packets in the last loss report.
+    /// Returns the proportion of lost packets in the last loss report, from 0 to 1.
     pub(crate) const fn loss(&self) -> f64 {
         self.loss
     }
@@ -106,14 +107,14 @@ impl LossLimit {
         self.rtt_measured = Some(now);
     }
 
-    /// Sets the target to the result of a probe.
+    /// Sets the target to the result of a probe, and removes the delay-based limit.
     pub(crate) fn probed(&mut self, bps: f64) {
         self.delay_bps = f64::INFINITY;
         self.set(bps);
         self.lows.clear();
     }
 
-    /// Sets the delay-based estimate, which bounds the target.
+    /// Sets the delay-based estimate, which limits the target, in bit/s.
     pub(crate) fn set_delay_limit(&mut self, bps: f64) {
         self.delay_bps = bps;
         self.set(self.target_bps);
@@ -124,7 +125,7 @@ impl LossLimit {
         self.state
     }
 
-    /// Sets the rate at which packets arrive.
+    /// Sets the rate in bit/s at which packets arrive.
     pub(crate) const fn set_acked(&mut self, bps: f64) {
         self.loss_based.set_acked(bps);
     }
@@ -136,7 +137,8 @@ impl LossLimit {
         self.process(now);
     }
 
-    /// Counts lost packets. If a loss report is due, completes it and adapts the target.
+    /// Counts `lost` of `expected` packets. If a loss report is due, completes it and adapts the
+    /// target.
     pub(crate) fn count(&mut self, lost: u64, expected: u64, now: Instant) {
         self.lost += lost;
         self.expected += expected;

@@ -1,10 +1,10 @@
 //! The limit that losses set on the rate.
 //!
 //! Source: libwebrtc (2025-06) `loss_based_bwe_v2.cc`, with the default settings. After each
-//! observation of 250 ms, the estimator chooses the most likely model of the path among a few
-//! candidates. The estimate is bounded by the rate at which packets arrive, and by the delay-based
-//! estimate. After a decrease, the estimate does not exceed a held rate. Each further decrease
-//! doubles the time of the hold.
+//! observation, which covers at least 250 ms, the estimator chooses the most likely model of the
+//! path among a few candidates. The estimate is at most the delay-based estimate, and at least the
+//! rate at which packets arrive. After a decrease, the estimate does not exceed a held rate for
+//! some time. Each further decrease doubles this time.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -49,7 +49,7 @@ pub(crate) enum LossState {
     Delay,
 }
 
-/// The rate above which the estimate does not rise for a time.
+/// A rate that the estimate does not exceed, and the end of this limit.
 #[derive(Clone, Copy, Debug)]
 struct HoldInfo {
     until: Option<Instant>,
@@ -62,7 +62,7 @@ impl HoldInfo {
     const NONE: Self = Self { until: None, span: FIRST_HOLD, bps: f64::INFINITY };
 }
 
-/// The estimate at which padding began, and the time at which padding began.
+/// The estimate and the time at which padding began.
 #[derive(Clone, Copy, Debug)]
 struct Padding {
     bps: f64,
@@ -77,7 +77,7 @@ impl Padding {
     }
 }
 
-/// The loss-based estimator.
+/// The state of the loss-based estimator.
 #[derive(Debug)]
 pub(crate) struct LossBased {
     least_observations: u64,
@@ -88,7 +88,7 @@ pub(crate) struct LossBased {
     floor_bps: f64,
     acked_bps: Option<f64>,
     delay_bps: f64,
-    /// The limit of the current window of [`INCREASE_WINDOW`].
+    /// The maximum estimate in bit/s in the current window of [`INCREASE_WINDOW`].
     window_bps: f64,
     /// The beginning of the current window of [`INCREASE_WINDOW`].
     window_since: Option<Instant>,
@@ -97,7 +97,7 @@ pub(crate) struct LossBased {
 }
 
 impl LossBased {
-    /// Returns an estimator that never falls below `floor_bps`.
+    /// Returns an estimator whose estimate is at least `floor_bps`.
     pub(crate) fn new(floor_bps: f64) -> Self {
         Self {
             least_observations: LEAST_OBSERVATIONS,
@@ -121,13 +121,13 @@ impl LossBased {
         is_ready.then_some((self.bps, self.state))
     }
 
-    /// Sets the rate at which packets arrive.
+    /// Sets the rate in bit/s at which packets arrive.
     pub(crate) const fn set_acked(&mut self, bps: f64) {
         self.acked_bps = Some(bps);
     }
 
-    /// Processes the outcome of packets. `is_limited` states whether the application limits the
-    /// sender.
+    /// Processes the outcome of packets. `delay_bps` is the delay-based estimate. `is_limited`
+    /// states whether the application limits the sender.
     pub(crate) fn update(&mut self, outcomes: &[Outcome], delay_bps: f64, is_limited: bool) {
         self.delay_bps = delay_bps;
         if !self.seen.add(outcomes) {
@@ -195,7 +195,8 @@ impl LossBased {
         best.1
     }
 
-    /// Returns the capacity `wanted_bps`, or a lower capacity if the estimate would rise too fast.
+    /// Returns the capacity `wanted_bps`, or a lower capacity if the estimate would rise too fast
+    /// from `before_bps`.
     fn increased(&self, before_bps: f64, wanted_bps: f64) -> f64 {
         let now = self.seen.newest();
         let is_window = self.window_since.is_some_and(|since| since + INCREASE_WINDOW > now);
@@ -211,7 +212,7 @@ impl LossBased {
         if is_stuck { before_bps + 1.0 } else { bps }
     }
 
-    /// Enters the state of an estimate.
+    /// Sets the state that follows from the new estimate `bps`, with its hold and its padding.
     fn enter(&mut self, bps: f64, now: Instant) {
         let is_limit = bps < self.delay_bps && bps < CEILING_BPS;
         if is_limit && self.is_rising(self.bps, bps) && self.can_keep_increasing(bps, now) {
@@ -251,8 +252,8 @@ impl LossBased {
         self.is_loss_limited() && (before_bps < bps || keeps)
     }
 
-    /// Returns whether the increase goes on: it ends if the estimate did not rise while padding was
-    /// sent.
+    /// Returns whether the increase may continue. It ends if the estimate did not rise while
+    /// padding was sent.
     fn can_keep_increasing(&self, bps: f64, now: Instant) -> bool {
         self.state != LossState::Increasing || self.padding.is_recent(now) || self.padding.bps < bps
     }

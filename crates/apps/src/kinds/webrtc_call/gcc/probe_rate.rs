@@ -6,17 +6,18 @@ use aqmlab_core::{Duration, Instant};
 
 use super::probes::Cluster;
 
-/// The minimum proportion of a probe's sends, and of its bytes, that must have arrived.
+/// A probe has a result if this proportion of its minimum bytes, and this proportion of
+/// [`Cluster::SENDS`] in packets, has arrived.
 const ARRIVED: f64 = 0.8;
 const LONGEST: Duration = Duration::from_secs(1);
 const KEPT: Duration = Duration::from_secs(1);
-/// The maximum ratio of the arrival rate to the sending rate. Packets cannot arrive faster than
-/// that.
+/// The maximum ratio of the arrival rate to the sending rate. With a larger ratio there is no
+/// result.
 const MOST_RATIO: f64 = 2.0;
 /// The ratio of the arrival rate to the sending rate below which the arrival rate shows the
 /// capacity.
 const SATURATED: f64 = 0.9;
-/// The proportion of the capacity that is the result, if the arrival rate shows the capacity.
+/// The proportion of the arrival rate that is the result, if the arrival rate shows the capacity.
 const USED: f64 = 0.95;
 
 #[derive(Debug)]
@@ -37,7 +38,8 @@ struct Arrived {
 pub(crate) struct ProbeRates(Vec<Arrived>);
 
 impl ProbeRates {
-    /// Adds a packet of `cluster`. If enough packets have arrived, returns the rate in bit/s.
+    /// Adds a packet of `cluster`. Returns the rate of the probe in bit/s, if enough packets have
+    /// arrived and their times are plausible.
     pub(crate) fn add(
         &mut self,
         cluster: Cluster,

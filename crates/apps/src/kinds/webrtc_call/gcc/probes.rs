@@ -1,4 +1,4 @@
-//! Decides when to probe, and at which rate.
+//! The controller of probes, which decides when to probe and at which rate.
 //!
 //! Source: libwebrtc (2025-06) `probe_controller.cc`. The first probes are at 3 and 6 times the
 //! start rate. Later probes are at twice each result that reaches 70 % of the probe's rate. After a
@@ -22,7 +22,7 @@ const DROP_LASTS: Duration = Duration::from_secs(5);
 const DROP_PROBES_EVERY: Duration = Duration::from_secs(5);
 const LIMITED_LASTS: Duration = Duration::from_secs(3);
 
-/// A burst of packets at one rate, which tests whether the path has that rate.
+/// A probe: a burst of packets at one rate, which tests whether the path has this rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cluster {
     /// The number of the probe.
@@ -32,11 +32,11 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// The minimum number of sends.
+    /// The minimum number of sends of a probe.
     pub(crate) const SENDS: u32 = 5;
     const SECONDS: f64 = 0.015;
 
-    /// Returns the minimum number of bytes.
+    /// Returns the minimum number of bytes of the probe.
     pub(crate) fn bytes(self) -> f64 {
         self.bps * Self::SECONDS / 8.0
     }
@@ -67,7 +67,7 @@ pub(crate) struct Probes {
 }
 
 impl Probes {
-    /// Creates the probe controller for streams that can use at most `allocated_bps`.
+    /// Returns a probe controller for streams that can use at most `allocated_bps`.
     pub(crate) fn new(start_bps: f64, allocated_bps: f64) -> Self {
         Self {
             most_bps: CEILING_BPS.min(BEYOND_ALLOCATED * allocated_bps),
@@ -94,8 +94,9 @@ impl Probes {
         std::mem::take(&mut self.ready)
     }
 
-    /// Processes a new target. `may_probe` is false while the delay grows or shrinks, while round
-    /// trips are too long, or while losses limit the target.
+    /// Processes a new target, and chooses a further probe if the result of the last probe permits
+    /// it. `may_probe` is false while the delay grows or shrinks, while round trips are too long,
+    /// or while losses limit the target.
     pub(crate) fn estimated(&mut self, bps: f64, may_probe: bool, now: Instant) {
         self.may_probe = may_probe;
         if bps < LARGE_DROP * self.estimate_bps {
@@ -107,7 +108,7 @@ impl Probes {
         }
     }
 
-    /// Gives up on a probe's result that has not arrived in time.
+    /// Permits no further probe if the result of the last probe has not arrived in time.
     pub(crate) fn process(&mut self, now: Instant) {
         if now.since(self.initiated) > WAIT {
             self.further_bps = None;
@@ -119,8 +120,8 @@ impl Probes {
         self.limited_until = Some(now);
     }
 
-    /// Probes after the end of an over-use, if the drop was large and the application limits the
-    /// sender or recently did.
+    /// Chooses a probe after the end of an over-use, if the drop was large and the application
+    /// limits the sender or recently did.
     pub(crate) fn recovered(&mut self, is_limited: bool, now: Instant) {
         let lately = self.limited_until.is_some_and(|at| now.since(at) < LIMITED_LASTS);
         let Some(drop) = self.drop else { return };

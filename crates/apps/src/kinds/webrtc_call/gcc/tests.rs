@@ -1,4 +1,4 @@
-//! Tests the controller with all its parts, on a path of constant rate and delay.
+//! Tests of the controller with all its parts, on a path of constant rate and delay.
 
 use proptest::prelude::*;
 

@@ -19,8 +19,8 @@ const FIRST_THRESHOLD_MS: f64 = 12.5;
 const THRESHOLDS_MS: (f64, f64) = (6.0, 600.0);
 const UP: f64 = 0.0087;
 const DOWN: f64 = 0.039;
-/// The amount by which a trend may exceed the threshold for the threshold to adapt. Larger trends
-/// occur at a drop of the capacity, for example.
+/// The threshold does not adapt to a trend that exceeds it by more than this. Such trends occur at
+/// a drop of the capacity, for example.
 const SPIKE_MS: f64 = 15.0;
 const LONGEST_STEP_MS: f64 = 100.0;
 const OVERUSE_MS: f64 = 10.0;
@@ -43,7 +43,8 @@ pub(crate) struct Trendline {
     accumulated_ms: f64,
     smoothed_ms: f64,
     first_arrival: Option<Instant>,
-    /// The arrival time and the smoothed delay of each group, both in milliseconds.
+    /// For each group, the arrival time since the first arrival and the smoothed delay, both in
+    /// milliseconds.
     points: VecDeque<(f64, f64)>,
     last_trend: f64,
     threshold_ms: f64,
@@ -172,8 +173,8 @@ mod tests {
         close(line.threshold_ms, 12.5 + 0.0087 * 7.5 * 100.0, 1e-9);
     }
 
-    /// Adds up to `groups` groups, one for each 33 ms of sending time. The delay grows by `slope` ms
-    /// for each ms of sending time. Returns the number of groups until over-use, or `None` without
+    /// Adds up to `groups` groups, which are sent every 33 ms. The delay grows by `slope` ms for
+    /// each ms of sending time. Returns the number of groups until over-use, or `None` without
     /// over-use.
     fn ramp(line: &mut Trendline, slope: f64, groups: u64) -> Option<u64> {
         (1..=groups).find(|&n| {

@@ -13,7 +13,8 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const MOST: usize = 5;
 /// The delay after which a late probe is given up.
 const LATE: Duration = Duration::from_millis(10);
-/// The size in bytes of the packet that begins a probe, unless the probe's own sends are smaller.
+/// The minimum size in bytes of the packet that begins a probe, unless the probe's sends are
+/// smaller.
 const FIRST_PACKET: f64 = 200.0;
 
 #[derive(Debug)]
@@ -50,7 +51,8 @@ pub(super) struct Probing {
 }
 
 impl Probing {
-    /// Adds a probe.
+    /// Adds a probe. Before this, removes the oldest probes if they are older than [`TIMEOUT`] or
+    /// more than [`MOST`].
     pub(super) fn add(&mut self, cluster: Cluster, now: Instant) {
         let is_old = |probe: &Probe| now.since(probe.requested) > TIMEOUT;
         while self.probes.front().is_some_and(is_old) || self.probes.len() > MOST {
@@ -60,7 +62,7 @@ impl Probing {
         self.probes.push_back(Probe { cluster, requested: now, started, bytes, sends });
     }
 
-    /// Begins the next probe if a packet of `bytes` is large enough.
+    /// Begins the next probe if no probe is active and a packet of `bytes` is large enough.
     pub(super) fn activate(&mut self, bytes: f64) {
         let Some(probe) = self.probes.front().filter(|_| !self.is_active) else { return };
         if bytes >= probe.send_bytes().min(FIRST_PACKET) {

@@ -16,7 +16,7 @@ fn at_us(us: u64) -> Instant {
     Instant::from_micros(us)
 }
 
-/// Runs a pacer until its queue is empty; returns each packet's time and size.
+/// Runs a pacer until its queue is empty. Returns each packet with its time and its probe.
 fn drain(pacer: &mut Pacer, from: Instant) -> Vec<(Instant, Packet, Option<Cluster>)> {
     let (mut now, mut out) = (from, Vec::new());
     while let Some(at) = pacer.next(now) {
@@ -87,7 +87,7 @@ fn a_probe_that_is_late_is_given_up() {
     assert!(!pacer.probing.is_active());
 }
 
-/// Runs a pacer without video for `ms`; returns the bytes that it sent.
+/// Runs a pacer until `ms` without adding video. Returns the number of bytes that it sent.
 fn padded(pacer: &mut Pacer, ms: u64) -> f64 {
     let mut bytes = 0.0;
     while let Some(at) = pacer.next(pacer.last).filter(|&at| at < at_us(1_000 * ms)) {
@@ -114,8 +114,8 @@ fn padding_fills_up_its_rate_and_video_goes_first() {
     close(8.0 * padded(&mut busy, 1_000), 0.95e6, 0.02e6);
 }
 
-/// 5 ms of 1 Mbit/s are 625 B; 5 ms of 300 kbit/s are 187 B. A packet of 1,200 B is less than three
-/// times 625 B, and more than three times 187 B (`rtp_sender.cc`, `kMaxPaddingSizeFactor`).
+/// In 5 ms, 1 Mbit/s is 625 B and 300 kbit/s is 187 B. A packet of 1,200 B is less than three times
+/// 625 B, and more than three times 187 B (`rtp_sender.cc`, `kMaxPaddingSizeFactor`).
 #[test]
 fn padding_is_a_large_packet_again_unless_that_is_three_times_too_large() {
     for (bps, want) in [(1e6, 1_200), (300e3, 255)] {
@@ -125,8 +125,8 @@ fn padding_is_a_large_packet_again_unless_that_is_three_times_too_large() {
     }
 }
 
-/// Source: `webrtc_voice_engine.cc`, `UpdateAllowedBitrateRange`, gives audio a rate of its own,
-/// for which `audio_send_stream.cc` calls `AccountForAudioPacketsInPacedSender`.
+/// Source: `UpdateAllowedBitrateRange` in `webrtc_voice_engine.cc` gives audio a rate of its own.
+/// `audio_send_stream.cc` therefore calls `AccountForAudioPacketsInPacedSender`.
 #[test]
 fn audio_adds_to_the_debt_of_video() {
     let after = |audio: u32| {

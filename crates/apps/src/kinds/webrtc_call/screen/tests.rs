@@ -11,7 +11,8 @@ fn frame(lines: u32, captured: Instant) -> Frame {
     Frame { number: 0, captured, is_key: false, lines, bytes: 1, packets: 1 }
 }
 
-/// Returns a screen with 31 frames every `every` ms and one further frame after `gap` ms.
+/// Returns the quality of a picture with 31 frames every `every` ms and one further frame after
+/// `gap` ms.
 fn gap(every: u64, gap: u64) -> Seen {
     let mut screen = Screen::new(ms(0), 720);
     for n in 0..=30 {

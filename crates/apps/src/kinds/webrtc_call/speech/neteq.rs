@@ -7,15 +7,15 @@
 //! gap is concealed. Speech is stretched towards the target, and compressed if the buffer holds
 //! much more.
 //!
-//! Differences: a stretch changes the delay by 10 ms, a pitch period of 100 Hz; libwebrtc takes the
-//! period of the voice. Reordered packets do not raise the target.
+//! Differences: a stretch changes the delay by 10 ms, the pitch period at 100 Hz; libwebrtc takes
+//! the period of the voice. Reordered packets do not raise the target.
 
 use std::collections::VecDeque;
 
 use aqmlab_core::{Duration, Instant};
 
 const START_MS: f64 = 80.0;
-/// The part of the target that the buffer holds before the first packet is played.
+/// The part of the first target for which the first packet waits.
 const FIRST_PART: f64 = 0.5;
 const BUCKETS: usize = 100;
 const BUCKET_MS: f64 = 20.0;
@@ -29,7 +29,7 @@ const FAST: f64 = 4.0;
 const STRETCH_EVERY: Duration = Duration::from_millis(60);
 const STRETCH_MS: f64 = 10.0;
 
-/// The distribution of the longest delays of the intervals, in which older intervals weigh less.
+/// The distribution of the longest delay in each interval. Older intervals weigh less.
 #[derive(Debug)]
 struct Histogram {
     shares: [f64; BUCKETS],
@@ -74,10 +74,10 @@ impl Histogram {
     }
 }
 
-/// The buffer.
+/// The state of the buffer.
 #[derive(Debug)]
 pub(crate) struct Neteq {
-    /// The delays of the last packets, in milliseconds, with their arrivals.
+    /// The arrival time and the delay in milliseconds of each packet in the last [`WINDOW`].
     delays: VecDeque<(Instant, f64)>,
     histogram: Histogram,
     interval: Option<Instant>,
@@ -119,7 +119,7 @@ impl Played {
 }
 
 impl Neteq {
-    /// Processes a packet that arrives after `delay`.
+    /// Processes a packet that arrives at `now`, `delay` after its capture. Returns its playout.
     pub(crate) fn take(&mut self, delay: Duration, now: Instant) -> Played {
         let delay_ms = delay.as_secs_f64() * 1e3;
         self.delays.push_back((now, delay_ms));
@@ -150,7 +150,7 @@ impl Neteq {
         self.longest_ms = self.longest_ms.max(relative_ms);
     }
 
-    /// Moves the playout delay towards the target.
+    /// Moves the playout delay by one step towards the target, if a step is due.
     fn stretch(&mut self, least_ms: f64, most_ms: f64, now: Instant) {
         let Some(playout_ms) = self.playout_ms else { return };
         let level_ms = playout_ms - least_ms;
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::testing::close;
 
-    /// Returns the playout of packets that take `took_ms`.
+    /// Returns the playout of `packets` packets, of which packet `n` takes `took_ms(n)` ms.
     fn played(packets: u64, took_ms: impl Fn(u64) -> u64) -> Vec<Played> {
         let mut neteq = Neteq::default();
         let one = |number| {

@@ -2,7 +2,8 @@
 //!
 //! Source: libwebrtc (2025-06) `jitter_estimator.cc`, with the default settings. The estimate is
 //! the time that the largest frame takes longer than the average frame, plus the noise threshold,
-//! plus 10 ms. The noise threshold is 2.33 standard deviations of the remaining noise, minus 30 ms.
+//! plus 10 ms. The noise threshold is 2.33 standard deviations of the remaining noise, minus 30 ms,
+//! and at least 1 ms.
 //!
 //! Difference: the round-trip time is not filtered.
 
@@ -42,7 +43,7 @@ const MOST_FPS: f64 = 200.0;
 /// estimate is reduced.
 const SLOW_FPS: (f64, f64) = (5.0, 10.0);
 
-/// The estimator.
+/// The estimator of the variation.
 #[derive(Clone, Debug)]
 pub(super) struct Jitter {
     kalman: Kalman,
@@ -89,7 +90,8 @@ impl Default for Jitter {
 }
 
 impl Jitter {
-    /// Processes a frame of `bytes`, whose delay changed by `delay_ms`.
+    /// Processes a frame of `bytes`, whose delay differs by `delay_ms` from the delay of the frame
+    /// before it.
     pub(super) fn update(&mut self, delay_ms: f64, bytes: u32, now: Instant) {
         let bytes = f64::from(bytes);
         self.learn_sizes(bytes);
@@ -123,7 +125,8 @@ impl Jitter {
         self.repaired = now;
     }
 
-    /// Returns the estimate in milliseconds.
+    /// Returns the estimate in milliseconds, with a part of the round-trip time after several
+    /// repairs.
     pub(super) fn ms(&mut self, rtt: Duration, now: Instant) -> f64 {
         let mut ms = (self.calculate_ms() + SYSTEM_MS).max(self.filtered_ms);
         if now.since(self.repaired) > REPAIRS_LAST {

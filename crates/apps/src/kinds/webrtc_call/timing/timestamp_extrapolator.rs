@@ -1,8 +1,8 @@
-//! The receiver's time of a frame, from the time at which the frame was captured.
+//! The expected arrival time of a frame, from the time at which the frame was captured.
 //!
 //! Source: libwebrtc (2025-06) `timestamp_extrapolator.cc`. A line through all frames, fitted by
-//! recursive least squares, relates the capture times and the arrival times. A lasting change of
-//! the delay, or a pause, lets the line move.
+//! recursive least squares, relates the capture times and the arrival times. After a lasting change
+//! of the delay, the line adapts quickly. After a pause, it begins anew.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -86,7 +86,7 @@ impl TimestampExtrapolator {
         ];
     }
 
-    /// Returns whether the errors add up to a change of the delay.
+    /// Adds the error of a frame. Returns whether the errors add up to a change of the delay.
     fn has_changed(&mut self, residual: f64) -> bool {
         let error = residual.clamp(-MOST_ERROR, MOST_ERROR);
         self.above = (self.above + error - DRIFT).max(0.0);
@@ -98,7 +98,8 @@ impl TimestampExtrapolator {
         has_changed
     }
 
-    /// Returns the time at which a frame is expected, if any frame has arrived.
+    /// Returns the time at which the frame captured at `captured` is expected, if any frame has
+    /// arrived.
     pub(super) fn expected(&self, captured: Instant) -> Option<Instant> {
         let (first, last) = self.captured?;
         if self.frames < LEAST_FRAMES {

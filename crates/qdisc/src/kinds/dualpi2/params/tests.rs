@@ -33,7 +33,8 @@ fn gains_are_rounded_down_to_a_256th() {
     assert_eq!(gains(1.0 / 256.0, 8_388_607.0), Gains { alpha: 1, beta: 0x7fff_ff00 });
 }
 
-/// The values that `tc` prints and sends: 16.666 ms · 0.1 / (100 ms)² = 0.16666 Hz, 42.66 of 256.
+/// The values that `tc` prints and sends. In the first case `alpha` is 16.666 ms · 0.1 / (100 ms)²
+/// = 0.16666 Hz, or 42.66/256 Hz.
 #[test]
 fn round_trip_times_give_the_constants_of_tc() {
     for (changes, want) in [

@@ -17,7 +17,7 @@ const EPOCH_LIMIT: u64 = 1 << 20;
 /// microseconds.
 const MAX_MICROS: u64 = 100_000;
 
-/// The estimator of the aggregation.
+/// The estimator of the data acknowledged in excess of the bandwidth.
 #[derive(Debug, Default)]
 pub(in crate::cc::kinds) struct Aggregation {
     epoch: Instant,

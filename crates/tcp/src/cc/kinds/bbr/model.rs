@@ -1,6 +1,7 @@
 //! The model of the path, and the mode that follows from it.
 //!
-//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_model` and its callees), in its order.
+//! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_model` and its callees). The functions are
+//! in the order of the source.
 
 use aqmlab_core::Instant;
 
@@ -190,8 +191,8 @@ impl Bbr {
         }
     }
 
-    /// Waits until at most four segments have been in flight for 200 ms and for a round trip
-    /// (`bbr_update_min_rtt`).
+    /// Ends [`Mode::ProbeRtt`] when at most four segments have been in flight for 200 ms and for a
+    /// round trip (`bbr_update_min_rtt`).
     fn probe_rtt(&mut self, window: &mut Window, ack: &Ack) {
         if let Some((_, to)) = &mut self.limited {
             *to = self.delivered + ack.in_flight;

@@ -85,7 +85,8 @@ impl Policer {
         self.rounds = 0;
     }
 
-    /// Processes one acknowledgement.
+    /// Processes one acknowledgement. Detects a policer by two lossy intervals of the same rate,
+    /// and ends the use of its rate after [`USE_ROUNDS`] rounds.
     pub(super) fn sample(&mut self, observation: &Observation, units: Units) -> Outcome {
         if self.using {
             return self.use_up(observation);

@@ -86,7 +86,7 @@ impl Bbr {
         self.with_quantum(self.bdp(bw, gain))
     }
 
-    /// Sets the window after an acknowledgement.
+    /// Sets the window after an acknowledgement (`bbr_set_cwnd`).
     pub(super) fn set_cwnd(&mut self, window: &mut Window, ack: &Ack, state: RecoveryState) {
         let acked = ack.rate.acked_sacked;
         let least = CWND_MIN_TARGET * window.segment;
@@ -104,8 +104,8 @@ impl Bbr {
     }
 
     /// Returns the window after an acknowledgement of `acked`. Once the pipe is known to be full,
-    /// the target limits the growth. Before, the window grows while it is below the target or while
-    /// fewer than ten segments have been delivered.
+    /// the target limits the growth. Before that, the window grows while it is below the target or
+    /// while fewer than ten segments have been delivered.
     fn approach_target(&self, cwnd: u64, acked: u64) -> u64 {
         let bw = self.bandwidth();
         let aggregated = if self.full_bw_reached { self.aggregation.allowance(bw) } else { 0 };

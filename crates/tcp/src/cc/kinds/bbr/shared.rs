@@ -33,7 +33,7 @@ pub(in crate::cc::kinds) const PACING_SHIFT: u32 = 10;
 /// The largest burst in bytes: 64 KiB minus headers.
 pub(in crate::cc::kinds) const GSO_LIMIT: u64 = 65_536 - 1 - 320;
 
-/// The mode of BBR.
+/// A mode of BBR's state machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cc::kinds) enum Mode {
     /// Doubles the rate until the delivery rate stops growing.

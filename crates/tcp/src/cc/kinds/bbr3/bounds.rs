@@ -19,7 +19,7 @@ const ECN_FACTOR: u64 = UNIT / 3;
 /// The share of the bound that is left free while cruising (`bbr_inflight_headroom`).
 const HEADROOM: u64 = UNIT * 15 / 100;
 
-/// The bounds, in segments and in units of bandwidth.
+/// The bounds of the bandwidth, and of the data in flight in segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) bw_lo: u64,
@@ -150,7 +150,8 @@ impl Bbr3 {
         }
     }
 
-    /// Handles a timeout (`bbr_set_state`).
+    /// Handles a timeout: restarts the check for a full pipe. Outside probes, bounds the data in
+    /// flight if no short-term bound applies (`bbr_set_state`).
     pub(super) fn enter_loss(&mut self) {
         self.in_loss = true;
         self.prev_ca = CaState::Loss;

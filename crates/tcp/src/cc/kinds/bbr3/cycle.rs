@@ -60,8 +60,8 @@ impl Bbr3 {
         self.bounds.inflight_hi = bdp.max(self.signals.inflight_latest);
     }
 
-    /// If marks count, ends start-up after rounds in which at least half of the segments were
-    /// marked.
+    /// If marks count, ends start-up after two consecutive rounds in which at least half of the
+    /// segments were marked.
     pub(super) fn check_ecn_too_high_in_startup(&mut self, ratio: u64) {
         if self.full_bw_reached || !self.ecn_eligible {
             return;
@@ -93,7 +93,7 @@ impl Bbr3 {
         self.signals.loss_events_in_round = 0;
     }
 
-    /// Estimates whether the pipe is full from the growth of the bandwidth.
+    /// Estimates from the growth of the bandwidth whether the pipe is full.
     pub(super) fn check_full_bw_reached(&mut self, sample: &Sample) {
         if self.full_bw_now || sample.app_limited {
             return;
@@ -168,8 +168,8 @@ impl Bbr3 {
     }
 
     /// Starts a probe when marks have ceased, after two to three seconds, or after a number of
-    /// rounds. In this number (at most 63), a Reno flow would grow by the target. Returns whether
-    /// it did.
+    /// rounds. This number is the target in segments, at most 63. In as many rounds, a Reno flow
+    /// would grow by the target. Returns whether a probe was started.
     fn check_time_to_probe(&mut self, sample: &Sample) -> bool {
         let marks_ceased = self.ecn_eligible
             && self.signals.ecn_in_cycle
@@ -273,7 +273,7 @@ impl Bbr3 {
         }
     }
 
-    /// Waits until little data has been in flight for 200 ms and for a round.
+    /// Ends [`Mode::ProbeRtt`] when little data has been in flight for 200 ms and for a round.
     fn probe_rtt(&mut self, window: &mut Window) {
         if self.probe_rtt_done.is_some() {
             self.probe_rtt_round_done |= self.round_start;

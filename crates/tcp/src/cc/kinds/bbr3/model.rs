@@ -1,6 +1,6 @@
 //! The measurement of the path: rounds, bandwidth, signals of congestion, aggregation, ECN.
 //!
-//! Source: google/bbr v3 `net/ipv4/tcp_bbr.c`, in its order.
+//! Source: google/bbr v3 `net/ipv4/tcp_bbr.c`. The functions are in the order of the source.
 
 use aqmlab_core::Duration;
 

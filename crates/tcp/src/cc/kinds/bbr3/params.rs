@@ -35,7 +35,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     build: |args| Box::new(Bbr3::new(Options::of(args))),
 }];
 
-/// The parameters of a controller.
+/// The parameters of a `bbr3` controller.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options {
     pub(super) seed: u64,

@@ -4,7 +4,7 @@
 
 use super::UNIT;
 
-/// The phases of `Mode::ProbeBw`.
+/// A phase of `Mode::ProbeBw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Sends faster than the bandwidth, to find more.
@@ -27,7 +27,7 @@ impl Phase {
     }
 }
 
-/// The relation of acknowledgements to the last probe.
+/// The relation of the acknowledgements that arrive to the last probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
     /// The acknowledgements are of data that no probe sent.

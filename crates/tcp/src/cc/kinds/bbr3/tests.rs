@@ -4,7 +4,7 @@ use super::bounds::{Flight, inflight_at_loss};
 use super::*;
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, LostSegment, Signal, Start};
 
-/// Returns a controller with its defaults, except for some parameters.
+/// Returns a controller with the default parameters, except for `changes`.
 fn built(changes: &[(&str, Value)]) -> Bbr3 {
     let defaults = Args::defaults(KINDS[0].params);
     let args = changes.iter().fold(defaults, |args, (name, value)| args.with(name, *value));
@@ -43,7 +43,7 @@ fn lost(lost: u64, tx_in_flight: u64, app_limited: bool) -> LostSegment {
     LostSegment { now, delivered: 1, tx_in_flight, lost, app_limited, was_delivered: false }
 }
 
-/// Puts the controller into a phase of its cycle.
+/// Returns a controller in `phase` of its cycle, with the path of [`bbr`].
 fn cycling(phase: Phase) -> (Bbr3, Window) {
     let (mut bbr, window) = bbr();
     (bbr.mode, bbr.phase, bbr.full_bw_reached) = (Mode::ProbeBw, phase, true);
@@ -115,7 +115,8 @@ fn a_probe_reacts_once() {
     assert_eq!(bbr.bounds.inflight_hi, hi);
 }
 
-/// C-203: a drained queue is below both the bound with headroom and the bandwidth-delay product.
+/// C-203: cruising begins when the data in flight is at most the bound with headroom and at most
+/// the bandwidth-delay product.
 #[test]
 fn cruising_begins_below_both_bounds() {
     let bdp = 40;

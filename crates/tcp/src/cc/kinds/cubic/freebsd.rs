@@ -13,7 +13,7 @@ use crate::cc::byte_counting::{self, ByteCounter};
 use crate::cc::jiffies::Jiffies;
 use crate::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
 
-/// The number of bits after the binary point.
+/// The number of bits after the binary point in fixed-point numbers (`CUBIC_SHIFT`).
 const SHIFT: u32 = 8;
 /// β ≈ 0.8: the factor by which a loss multiplies the window, in 256ths.
 const BETA: u64 = 204;
@@ -22,9 +22,9 @@ const ONE_SUB_BETA: u64 = 51;
 const THREE_ONE_SUB_BETA: u32 = 153;
 /// The constant `2−(1−β)`, in 256ths.
 const TWO_SUB_ONE_SUB_BETA: u32 = 461;
-/// The constant C ≈ 0.4.
+/// The constant C ≈ 0.4, in 256ths.
 const C_FACTOR: u64 = 102;
-/// The factor by which fast convergence multiplies the maximum window, ≈ 0.9.
+/// The factor by which fast convergence multiplies the maximum window, ≈ 0.9, in 256ths.
 const FAST_CONVERGENCE: u64 = 230;
 /// The minimum number of samples for the smoothed round-trip time to count.
 const MIN_RTT_SAMPLES: u32 = 8;
@@ -35,7 +35,8 @@ pub(super) struct Cubic {
     clock: Jiffies,
     /// The time from the last congestion event to the plateau, in 256ths of a second.
     k: i64,
-    /// The window at the last congestion event.
+    /// The window at the last congestion event, possibly reduced by fast convergence. Before the
+    /// first event, the largest window so far.
     max_cwnd: u64,
     /// The window at the second to last congestion event.
     prev_max_cwnd: u64,
@@ -58,7 +59,7 @@ struct RttRecord {
     min: u64,
     /// The mean round-trip time of the last epoch.
     mean: u64,
-    /// The sum of the samples of this epoch.
+    /// The sum of the smoothed samples of this epoch.
     sum: u64,
     /// The number of smoothed samples that `sum` contains.
     count: u64,
@@ -119,7 +120,8 @@ impl Cubic {
         }
     }
 
-    /// Returns the cubic function, `ticks` after the last congestion event.
+    /// Returns the value of the cubic function `ticks` after the last congestion event
+    /// (`cubic_window`).
     #[expect(clippy::cast_possible_wrap, reason = "FreeBSD lets it")]
     fn cubic_window(&self, ticks: u64, segment: u64) -> u64 {
         let hz = self.clock.hz() as i64;
@@ -130,7 +132,8 @@ impl Cubic {
         above.wrapping_add(self.max_cwnd as i64) as u64
     }
 
-    /// Returns Reno's window in FreeBSD's 32 bits, `ticks` after the last congestion event.
+    /// Returns Reno's window `ticks` after the last congestion event, in FreeBSD's 32 bits
+    /// (`tf_window`).
     fn tf_window(&self, ticks: u64, segment: u64) -> u64 {
         let grown = THREE_ONE_SUB_BETA
             .wrapping_mul(ticks as u32)
@@ -140,8 +143,8 @@ impl Cubic {
         self.max_cwnd.wrapping_mul(BETA).wrapping_add(u64::from(per_round)) >> SHIFT
     }
 
-    /// Sets the window from the cubic function and Reno's window, once per window of acknowledged
-    /// bytes.
+    /// Raises the window to the cubic function, or sets it to Reno's window if that is larger. The
+    /// caller calls this function once per window of acknowledged bytes.
     fn follow_law(&mut self, window: &mut Window, now: Instant) {
         let ticks = self.clock.at(now).saturating_sub(self.last_congestion);
         let reno = self.tf_window(ticks, window.segment);

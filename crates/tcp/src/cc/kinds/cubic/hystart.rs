@@ -1,11 +1,12 @@
 //! HyStart and HyStart++, which end slow start before it overflows the queue.
 //!
 //! Source of HyStart: Linux 6.1 `net/ipv4/tcp_cubic.c` (`hystart_update`; since 6.1.129, a round
-//! also starts while the window is below 16 segments). Source of HyStart++: RFC 9406. Differences
+//! also starts while the window is below 16 segments). Source of HyStart++: RFC 9406. Difference
 //! from Linux: the allowance for aggregated acknowledgements uses the pacing rate after the current
 //! acknowledgement, but Linux uses the rate after the previous acknowledgement. CUBIC is not paced
-//! here, so a train may last half of the minimum delay. There are no known differences from RFC
-//! 9406 for a host that does not pace (L = 8).
+//! here, so a train may last half of the sum of the minimum delay and the allowance, as on Linux
+//! without pacing. For a host that does not pace (L = 8), there are no known differences from RFC
+//! 9406.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -90,7 +91,8 @@ const RISE: std::ops::RangeInclusive<u64> = 4_000..=16_000;
 const GSO_MAX: u64 = 65_536 - 320 - 1;
 
 /// Linux's HyStart. Slow start ends when a train of acknowledgements is longer than half of the
-/// minimum delay, or when the delay rises.
+/// minimum delay, or when the delay rises. The allowance for aggregated acknowledgements lengthens
+/// the train.
 #[derive(Debug, Default)]
 pub(super) struct HyStart {
     /// Whether HyStart has ended slow start.
@@ -116,7 +118,8 @@ impl HyStart {
         self.samples = 0;
     }
 
-    /// Adds a sample of `delay` microseconds, on a path with a minimum delay of `least`.
+    /// Adds a sample of `delay` microseconds, on a path with a minimum delay of `least`. Ends slow
+    /// start if a train is long or the delay rises.
     fn sample(&mut self, window: &mut Window, ack: &Ack, delay: u64, least: u64) {
         if self.found {
             return;
@@ -167,7 +170,8 @@ fn aggregation_allowance(window: &Window, ack: &Ack) -> u64 {
     (GSO_MAX * 4 * 1_000_000 / rate).min(1_000)
 }
 
-/// The constants of RFC 9406 §4.2.
+/// The lower bound of the rise in delay that slows growth. This constant and the five constants
+/// below are those of RFC 9406 §4.2.
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
 const MIN_RTT_DIVISOR: u64 = 8;
@@ -246,7 +250,8 @@ impl PlusPlus {
         }
     }
 
-    /// Compares this round's minimum delay with the minimum delay of the last round.
+    /// Slows growth if this round's minimum delay has risen above the minimum delay of the last
+    /// round. Resumes standard slow start if it has fallen below the delay that slowed growth.
     fn judge(&mut self) {
         let Some(delay) = self.round_min else { return };
         match (self.phase, self.last_round_min) {

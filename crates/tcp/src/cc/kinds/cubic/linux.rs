@@ -40,11 +40,11 @@ pub(super) struct Cubic {
     credit: u64,
     /// The number of bytes acknowledged towards the next whole segment.
     partial: u64,
-    /// The latest `snd_nxt`.
+    /// The value of `snd_nxt` at the last acknowledgement.
     snd_nxt: u64,
 }
 
-/// The cubic function and its origin.
+/// The cubic function and Reno's window, with their state. Windows are in segments.
 #[derive(Debug, Default)]
 struct Law {
     /// The number of acknowledged segments per segment of growth.
@@ -55,7 +55,7 @@ struct Law {
     last_cwnd: u64,
     /// The tick of the last evaluation.
     last_time: u64,
-    /// The plateau of the function.
+    /// The window at the plateau of the function (`bic_origin_point`).
     origin: u64,
     /// The time from the start of the epoch to the plateau, in 1024ths of a second.
     k: u64,
@@ -83,7 +83,8 @@ impl Cubic {
         }
     }
 
-    /// Returns the whole segments in `acked` units, and keeps the remainder for the next call.
+    /// Returns the number of whole segments in `acked` units, and keeps the remainder for the next
+    /// call.
     fn whole_segments(&mut self, segment: u64, acked: u64) -> u64 {
         if segment == 1 {
             return acked;

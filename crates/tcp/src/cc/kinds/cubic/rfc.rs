@@ -42,7 +42,7 @@ struct Curve {
     k: f64,
     /// The start of this stage of congestion avoidance; `None` outside congestion avoidance.
     epoch: Option<Instant>,
-    /// Reno's window.
+    /// The estimate of Reno's window (`W_est`).
     w_est: f64,
     /// The window before the last reduction.
     cwnd_prior: f64,
@@ -58,7 +58,8 @@ impl Curve {
         self.k = math::cbrt((w_max - cwnd) / C);
     }
 
-    /// Returns the value of the cubic function, equation 1.
+    /// Returns the value of the cubic function `t` seconds after the start of the epoch (equation
+    /// 1).
     fn window_at(&self, t: f64) -> f64 {
         let from_plateau = t - self.k;
         C * from_plateau * from_plateau * from_plateau + self.w_max.unwrap_or(0.0)
@@ -179,7 +180,7 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::*;
 
-    /// Tests statement C-82.
+    /// C-82: the curve starts at β times the maximum window, and reaches the maximum after K.
     #[test]
     fn the_curve_starts_at_beta_and_reaches_the_maximum_after_k() {
         let mut curve = Curve { w_max: Some(100.0), ..Curve::default() };

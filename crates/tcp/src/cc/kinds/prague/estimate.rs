@@ -1,11 +1,12 @@
-//! The estimate of the share of marked segments, once per round.
+//! The estimate of the share of marked segments, which is updated once per round.
 //!
 //! Source: L4STeam's Linux, `net/ipv4/tcp_prague.c` 0.7.
 
 use super::{ALPHA_BITS, HSRTT_SHIFT, MAX_ALPHA, Prague, SHIFT_G};
 
 impl Prague {
-    /// Updates the estimate after a round, and the size of packets (`prague_update_alpha`).
+    /// Updates the estimate and the size of packets after a round, and starts the next round
+    /// (`prague_update_alpha`).
     pub(super) fn update_alpha(&mut self) {
         if self.saw_ce {
             let (now, then) = (&self.view.totals, &self.round_start);

@@ -60,7 +60,7 @@ pub(super) enum CwndMode {
     Switching,
 }
 
-/// The parameters of a controller.
+/// The parameters of a `prague` controller.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options {
     /// Eight times `prague_rtt_target` in microseconds, the unit of `srtt_us`.

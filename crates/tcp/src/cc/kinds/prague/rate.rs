@@ -4,7 +4,7 @@
 
 use super::{CWND_UNIT, HSRTT_SHIFT, ONE_CWND, Prague};
 
-/// The lowest rate, 100 kbit/s.
+/// The lowest rate in bytes per second: 100 kbit/s (`MINIMUM_RATE`).
 pub(super) const MINIMUM_RATE: u64 = 12_500;
 /// The smallest window, in packets per round trip (`MIN_CWND_RTT`).
 const MIN_CWND_RTT: u64 = 2;
@@ -20,7 +20,7 @@ pub(super) const RTT2SEC_SHIFT: u32 = 23;
 /// Eight seconds in microseconds.
 const EIGHT_SECONDS: u64 = 8_000_000;
 
-/// Returns `a` times `b`, shifted right (`mul_u64_u64_shr`).
+/// Returns `a` times `b`, shifted right by `shift` bits (`mul_u64_u64_shr`).
 pub(super) fn mul_shr(a: u64, b: u64, shift: u32) -> u64 {
     ((u128::from(a) * u128::from(b)) >> shift) as u64
 }
@@ -44,7 +44,7 @@ impl Prague {
         mul_shr(self.rate, rtt, RTT2SEC_SHIFT - CWND_UNIT).div_ceil(self.view.mtu)
     }
 
-    /// Returns the rate of a packet per round trip.
+    /// Returns the rate of one packet per round trip, in bytes per second.
     fn rate_of_packet(&self) -> u64 {
         EIGHT_SECONDS * self.view.mtu / self.view.srtt8.max(1)
     }

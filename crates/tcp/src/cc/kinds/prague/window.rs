@@ -10,15 +10,16 @@ use super::{ALPHA_BITS, CWND_UNIT, MAX_ALPHA, MTU_SYS, ONE_CWND, Prague, SHIFT_G
 /// Eight times the longest round-trip time in microseconds at which growth is scaled.
 const MAX_SCALED_RTT: u64 = 100_000 << 3;
 
-/// Divides and rounds to the nearest number (`DIV64_U64_ROUND_CLOSEST`).
+/// Returns the quotient, rounded to the nearest integer (`DIV64_U64_ROUND_CLOSEST`).
 const fn divide(dividend: u64, divisor: u64) -> u64 {
     (dividend + divisor / 2) / divisor
 }
 
 impl Prague {
     /// Sets the growth of the window for a window of unmarked segments. After the `transition`
-    /// rounds, a round-trip time below the target multiplies the growth by the square of their
-    /// ratio. The rate then grows as fast as at the target (`prague_ai_ack_increase`).
+    /// rounds, a round-trip time below the target multiplies the growth by the square of its ratio
+    /// to the target. The rate then grows as fast as with the target round-trip time
+    /// (`prague_ai_ack_increase`).
     pub(super) fn update_ai_ack_increase(&mut self) {
         let (rtt, target) = (self.view.srtt8, self.options.target8);
         let is_scaled =
@@ -30,8 +31,9 @@ impl Prague {
         };
     }
 
-    /// Grows the window for the unmarked segments of an acknowledgement, and moves the connection's
-    /// window towards the result (`prague_update_cwnd`).
+    /// Halves the window at the first mark, unless `prague_alpha_mode` is 1. Grows the window for
+    /// the unmarked segments of an acknowledgement. Moves the connection's window towards the
+    /// result (`prague_update_cwnd`).
     pub(super) fn update_cwnd(&mut self, acked: u64, marks: u64, is_limited: bool) {
         if marks > 0 {
             if !self.saw_ce && !self.options.starts_at_one {

@@ -41,13 +41,16 @@ WHOLE_UPS = UPS[1::2]
 
 
 def call(**where: str | tuple[str, ...]) -> Trials:
-    """Appendix B's trials with the upload, by default with an RTT of 40 ms."""
+    """The trials of Appendix B under the conditions `where`, with `_` in place of each `.`.
+
+    The upload has an RTT of 40 ms by default.
+    """
     named = {name.replace("_", "."): value for name, value in where.items()}
     return Trials("call", {"upload.rtt": "40 ms", **named})
 
 
 def place(down: str, up: str, queue: str = "FIFO 180", rtt: str = "40 ms") -> At:
-    """A condition of Appendix B."""
+    """The condition of Appendix B with two rates, a queue and an RTT of the upload."""
     return {"down.rate": down, "up.rate": up, "qdisc": queue, "upload.rtt": rtt}
 
 
@@ -57,7 +60,7 @@ def call_rtt(n: Numbers, at: At) -> BySeed:
 
 
 def mbit(rate: str) -> float:
-    """The number of a rate in Mbit/s."""
+    """The number in a rate such as "12 Mbit/s"."""
     return float(rate.removesuffix(" Mbit/s"))
 
 
@@ -163,12 +166,12 @@ ALL_OF_6 = (*DOWNLOADS[:3], UPLOAD)
 
 
 def four(queue: str, rtt: str) -> At:
-    """A condition of Figure 5."""
+    """The condition of Figure 5 with a queue and an RTT."""
     return {"rate": "12/1 Mbit/s", "tcp": "NewReno", "qdisc": queue, "rtt": rtt}
 
 
 def three(queue: str, rtt: str) -> At:
-    """A condition of Figure 6."""
+    """The condition of Figure 6 with a queue and an RTT."""
     return {"rate": "25/5 Mbit/s", "tcp": "NewReno", "qdisc": queue, "rtt": rtt}
 
 

@@ -58,7 +58,7 @@ class BulkCase:
     scenario: str
     flows: tuple[Flow, ...]
     rtts: tuple[str, ...]
-    """The round-trip times that all flows share; empty if flows have different times."""
+    """The values of the RTT that all flows share; empty if the flows have different RTTs."""
 
     @property
     def ways(self) -> tuple[tuple[Flow, ...], ...]:
@@ -92,7 +92,7 @@ ALL_SHOWN = tuple(case.trials(*SHOWN) for case in CASES)
 
 
 def against(at: At, **changed: str) -> At:
-    """The condition `at` with some changes."""
+    """The condition `at` with the values `changed`."""
     return {**at, **changed}
 
 
@@ -119,7 +119,7 @@ def rates(n: Numbers, flows: Sequence[Flow], at: At) -> list[BySeed]:
 
 
 def together(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:
-    """The sum of the flows' throughputs, in Mbit/s."""
+    """The sum of the flows' mean throughputs, in Mbit/s."""
     return total(*rates(n, flows, at))
 
 
@@ -145,7 +145,7 @@ def _(*numbers: Numbers) -> list[Check]:
 def _grows(
     n: Numbers, case: BulkCase, queue: str, pair: tuple[str, str], rtts: Sequence[str] = RTTS
 ) -> Iterator[Check]:
-    """Checks that the second rate gives each direction more throughput and shorter round trips."""
+    """Yields checks that throughput is higher and RTT shorter at the second rate in `pair`."""
     slow, fast = pair
     words = f"{case.scenario}, {queue}: {fast} over {slow}".replace(" Mbit/s", "")
     for what, flows in parts(case):
@@ -173,7 +173,10 @@ def _(*numbers: Numbers) -> Evidence:
 
 
 def _spares(n: Numbers, case: BulkCase, rate: str, queues: tuple[str, str]) -> Iterator[Check]:
-    """Checks that the first of `queues`, an AQM, costs little throughput and removes much delay."""
+    """Yields checks that an AQM costs little throughput and removes much delay.
+
+    `queues` are the AQM and the FIFO with which it is compared.
+    """
     words = f"{case.name(rate)}, {queues[0]} and {queues[1]}"
     for what, flows in parts(case):
         own, other = (shown(case, rate, one, partial(together, n, flows)) for one in queues)
@@ -233,7 +236,7 @@ def _(*numbers: Numbers) -> Evidence:
 def _ranked(
     what: str, case: BulkCase, rate: str, quantity: Callable[[At], BySeed]
 ) -> Iterator[Check]:
-    """Checks that PIE has the most of a quantity, then CoDel, then FQ-CoDel."""
+    """Yields checks that a quantity is greatest under PIE and least under FQ-CoDel."""
     own = {queue: shown(case, rate, queue, quantity) for queue in AQMS}
     ranks = (("least", "PIE", "FQ-CoDel"), ("least", "CoDel", "FQ-CoDel"), ("most", "PIE", "CoDel"))
     for rank, high, low in ranks:

@@ -18,12 +18,12 @@ FRAME_BYTES = 1514
 FULL = 0.95 * 1500 / FRAME_BYTES
 """The least share of a rate that counts as full use of the rate.
 
-Flows may miss up to 5 % of the rate that they can reach.
+Flows may miss up to 5 % of the rate that they can reach, which is 1500/1514 of the line's rate.
 """
 
 
 def each(function: Callable[..., float], *parts: BySeed) -> BySeed:
-    """Applies a function to the numbers of each seed."""
+    """The result of a function for the numbers of each seed."""
     return {seed: function(*(part[seed] for part in parts)) for seed in parts[0]}
 
 
@@ -52,7 +52,7 @@ def rates(n: Numbers, flows: Sequence[Flow], at: At) -> list[BySeed]:
 
 
 def jain(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:
-    """Jain's index of the flows' throughputs."""
+    """Jain's index of the flows' median throughputs, for each seed."""
     return jain_index(rates(n, flows, at))
 
 
@@ -66,7 +66,7 @@ def _jain(*shares: float) -> float:
 
 
 def together(n: Numbers, flows: Sequence[Flow], at: At) -> BySeed:
-    """The sum of the flows' throughputs, in Mbit/s."""
+    """The sum of the flows' median throughputs, in Mbit/s."""
     return total(*rates(n, flows, at))
 
 
@@ -84,5 +84,5 @@ def width(n: Numbers, flow: Flow, at: At) -> BySeed:
 
 
 def words(at: Mapping[str, str]) -> str:
-    """A condition in the words of a check."""
+    """The values of a condition in one text, with rates without their unit."""
     return " ".join(value.removesuffix(" Mbit/s") for value in at.values())

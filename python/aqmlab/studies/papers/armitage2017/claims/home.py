@@ -76,12 +76,12 @@ def places(rate: str, *queues: str) -> list[At]:
 
 
 def near(rate: str, *queues: str) -> list[At]:
-    """The conditions with an RTT of 40 ms."""
+    """The conditions of `places` with an RTT of 40 ms."""
     return [at(rate, queue, NEAR) for queue in queues or QUEUES]
 
 
 def far(rate: str, *queues: str) -> list[At]:
-    """The conditions with an RTT of 340 ms."""
+    """The conditions of `places` with an RTT of 340 ms."""
     return [at(rate, queue, FAR) for queue in queues or QUEUES]
 
 
@@ -101,12 +101,12 @@ def running(scenario: int) -> tuple[Flow, ...]:
 
 
 def others(scenario: int) -> tuple[Flow, ...]:
-    """The flows that are not IoT."""
+    """The flows of a scenario that are not IoT."""
     return running(scenario)[2:]
 
 
 def elastic(scenario: int) -> tuple[Flow, ...]:
-    """The flows that use all available capacity."""
+    """The flows of a scenario that use all available capacity."""
     return running(scenario)[4:]
 
 
@@ -125,7 +125,7 @@ def rate_of(n: Numbers, flow: Flow, where: At) -> BySeed:
 
 
 def loss(n: Numbers, flow: Flow, where: At) -> BySeed:
-    """The percentage of packets lost."""
+    """The percentage of a flow's packets that are lost."""
     return n.flow(flow[0], "loss_percent", where, flow[1])
 
 
@@ -138,14 +138,14 @@ def typical(n: Numbers, flow: Flow, where: At) -> BySeed:
 
 
 def under(n: Numbers, flows: Sequence[Flow], where: Sequence[At], bound_ms: float) -> list[Check]:
-    """Checks that every flow's median round trip is below a bound."""
+    """Checks that every flow's median round trip is below a bound in each condition."""
     times = _round_trips(n, flows, where)
     short = (below(what, own, bound_ms, "ms", slack=THRESHOLD) for what, own in times)
     return always("all flows", short)
 
 
 def over(n: Numbers, flows: Sequence[Flow], where: Sequence[At], bound_ms: float) -> list[Check]:
-    """Checks that every flow's median round trip is above a bound."""
+    """Checks that every flow's median round trip is above a bound in each condition."""
     times = _round_trips(n, flows, where)
     long = (above(what, own, bound_ms, "ms", slack=THRESHOLD) for what, own in times)
     return always("all flows", long)
@@ -160,7 +160,11 @@ def _round_trips(
 
 
 def fifo_under(n: Numbers, scenario: int, rate: str, near_ms: float, far_ms: float) -> list[Check]:
-    """The checks under FIFO: all flows at an RTT of 40 ms, and all except IoT at 340 ms."""
+    """Checks that median round trips under FIFO are below a bound for each RTT.
+
+    The bound `near_ms` is for all flows at an RTT of 40 ms. The bound `far_ms` is for all flows
+    except IoT at 340 ms.
+    """
     return [
         *under(n, running(scenario), near(rate, "FIFO"), near_ms),
         *under(n, others(scenario), far(rate, "FIFO"), far_ms),
@@ -219,8 +223,9 @@ def iot_rates(n: Numbers, rate: str) -> list[Check]:
     """Checks that IoT_high reaches its rate only under FQ-CoDel, and IoT_low under every queue.
 
     Under the other queues, IoT_high gets noticeably less than its rate if the RTT of the other
-    flows is 40 ms. If their RTT is 340 ms, IoT_high only gets less than under FQ-CoDel, because the
-    upload leaves more capacity ("the throughput improvement of other flows").
+    flows is 40 ms. If their RTT is 340 ms, IoT_high gets less than under FQ-CoDel, but need not
+    miss its rate, because the upload leaves more capacity ("the throughput improvement of other
+    flows").
     """
     checks = []
     for rtt in RTTS:
@@ -233,9 +238,9 @@ def iot_rates(n: Numbers, rate: str) -> list[Check]:
 
 
 def iot_high_slightly_less(n: Numbers, rate: str) -> list[Check]:
-    """Checks that IoT_high gets its rate under FQ-CoDel.
+    """Checks that IoT_high gets its rate under FQ-CoDel, and IoT_low under every queue.
 
-    Under the other queues, at an RTT of 40 ms, it gets slightly less.
+    Under the other queues, at an RTT of 40 ms, IoT_high gets less than under FQ-CoDel.
     """
     return [
         *(reaches(n, IOT_HIGH, here) for here in places(rate, "FQ-CoDel")),
@@ -283,7 +288,10 @@ def similar(n: Numbers, flow: Flow, rate: str, queues: Sequence[str], within: fl
 
 
 def gain(n: Numbers, rate: str, queues: Sequence[str]) -> list[Check]:
-    """Checks that IoT_high and the call lose no throughput if other flows' RTT is 340 ms."""
+    """Checks that IoT_high and the call get no less throughput at 340 ms than at 40 ms.
+
+    These are the round-trip times of the other flows.
+    """
     return [
         not_less(f"{name(flow)}, {queue}: 340 over 40 ms",
                  *(rate_of(n, flow, at(rate, queue, rtt)) for rtt in (FAR, NEAR)), slack=0.02)
@@ -295,13 +303,13 @@ def gain(n: Numbers, rate: str, queues: Sequence[str]) -> list[Check]:
 
 
 def lost_under(n: Numbers, flow: Flow, where: Sequence[At], percent: float) -> list[Check]:
-    """Checks that a flow loses less than a percentage of its packets."""
+    """Checks that a flow loses less than `percent` of its packets in each condition."""
     lost = _losses(n, flow, where)
     return [below(what, own, percent, "%", slack=THRESHOLD) for what, own in lost]
 
 
 def lost_over(n: Numbers, flow: Flow, where: Sequence[At], percent: float) -> list[Check]:
-    """Checks that a flow loses more than a percentage of its packets."""
+    """Checks that a flow loses more than `percent` of its packets in each condition."""
     lost = _losses(n, flow, where)
     return [above(what, own, percent, "%", slack=THRESHOLD) for what, own in lost]
 

@@ -100,7 +100,7 @@ def _() -> list[Check]:
 
 
 def protected(n: Numbers, rate: str) -> list[Check]:
-    """Checks that the game and the call perform well under FQ-CoDel."""
+    """Checks that the game and the call perform well under FQ-CoDel at a rate."""
     where = at(rate, "FQ-CoDel")
     lost = [n.app(f"call_{way}", f"loss_{way}_percent", where) for way in ("up", "down")]
     return [

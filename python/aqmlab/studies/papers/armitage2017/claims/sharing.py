@@ -138,9 +138,9 @@ def _(*numbers: Numbers) -> Evidence:
 def _unequal(
     numbers: Sequence[Numbers], rates: Sequence[str], queues: Sequence[str], tcp: str = "NewReno"
 ) -> Iterator[tuple[BulkCase, Numbers, str, At]]:
-    """The conditions over unequal paths at these rates and under these queues.
+    """Yields the conditions over unequal paths at these rates and under these queues.
 
-    Yields each condition with its case, in words and as keywords.
+    With each condition, in words and as keywords, come its case and the case's numbers.
     """
     for case, n in zip(UNEQUAL, numbers, strict=True):
         for rate in rates:

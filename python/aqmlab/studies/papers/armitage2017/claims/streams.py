@@ -53,7 +53,7 @@ def _sum(n: Numbers, flow: Flow, rate: str) -> BySeed:
 
 
 def improves(n: Numbers, scenario: int) -> list[Check]:
-    """Checks that a faster line shortens round trips, and that adaptive flows are not slower."""
+    """Checks that a faster line shortens round trips, and that elastic flows get no less."""
     checks: list[Check] = []
     for slow, fast in ((LOW, MIDDLE), (MIDDLE, HIGH)):
         checks += shorter(n, scenario, fast, slow)
@@ -129,7 +129,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def starved_stream(n: Numbers, rate: str, times: float) -> list[Check]:
-    """Checks that at 40 ms the stream's throughput under each AQM exceeds `times` FIFO's."""
+    """Checks that at 40 ms the stream gets more under each AQM than `times` its rate under FIFO."""
     return home.less(n, DASH, at(rate, "FIFO"), near(rate, *AQMS), times)
 
 

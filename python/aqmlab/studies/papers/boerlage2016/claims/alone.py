@@ -45,7 +45,7 @@ def _first_congestion_s(points: Series) -> float:
 
 
 def _halved(points: Series) -> float:
-    """The median 2 to 4 s after the first congestion, relative to the maximum before it."""
+    """The median 2 to 4 s after the first congestion, relative to the maximum in the 2 s before."""
     when = _first_congestion_s(points)
     return _after_over_before(points, when)
 
@@ -115,7 +115,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _chunks_apart_s(n: Numbers) -> BySeed:
-    """The mean time between chunks once the player's buffer is full, in the second half."""
+    """The mean time between chunks after 30 s, when the player's buffer is full."""
     found: BySeed = {}
     for seed, points in n.noted("netflix", "rr_mbit", DASH).items():
         times = [t_s for t_s, _ in points if t_s > 30]

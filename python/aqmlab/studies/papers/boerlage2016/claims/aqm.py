@@ -50,7 +50,7 @@ from aqmlab.studies.trials import Trials
 CLAIMS = Claims()
 
 LOW_MS = 100.0
-"""V-D: the round-trip time that every AQM stays below."""
+"""V-D: the bound on the game's round-trip time under every AQM."""
 
 HIGHEST_MS, RANGE_MS = 26.0, 5.0
 """V-D and V-E: our reading of "slightly higher" than RTT_base, from Figs. 29, 30 and 32.
@@ -179,7 +179,7 @@ def _(home_: Numbers, sweep: Numbers) -> list[Check]:
 
 
 def _constant(n: Numbers, rates: tuple[str, ...]) -> list[Check]:
-    """Checks that the game's medians at these rates are equal, and slightly above RTT_base."""
+    """Checks that the game's medians are nearly equal, and at most slightly above RTT_base."""
     medians = [game(n, at(rate, qdisc=FQ)) for rate in rates]
     most, low = greatest(medians), least(medians)
     return [

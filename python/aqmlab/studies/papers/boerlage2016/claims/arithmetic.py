@@ -48,7 +48,7 @@ TEMPLATES = {
     "moderate": (_MODERATE, (10825, 3425)),
     "high": (_HIGH, (20825, 3530)),
 }
-"""Tables IV to VI: the applications of each user, and the printed sums."""
+"""Tables IV to VI: the applications of each user, and the printed sums in kbit/s."""
 
 DEMOGRAPHICS = {
     "1": (_HIGH, (21, 4)),

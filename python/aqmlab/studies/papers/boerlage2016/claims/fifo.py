@@ -182,7 +182,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _enough_mbit(medians: dict[str, float]) -> float:
-    """The least upload speed at and above which all medians are tolerable."""
+    """The least upload speed at and above which all medians are tolerable, or infinity."""
     found = math.inf
     for rate, own in reversed(medians.items()):
         if own >= TOLERATED_MS:

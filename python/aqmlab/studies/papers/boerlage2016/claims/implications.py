@@ -30,14 +30,14 @@ from aqmlab.studies.trials import Trials
 CLAIMS = Claims()
 
 TOP_MBIT = 4.219897
-"""The rate of the highest representation with segments of 2 s."""
+"""The rate of a stream's highest representation with segments of 2 s."""
 
 _SOLD = (*TIERS, OPTUS)
 ENOUGH = {
     one: tuple(rate for rate in _SOLD if down_mbit(rate) >= DEMOGRAPHICS[one][1][0])
     for one in HOUSEHOLDS
 }
-"""Available rates whose download speed is at least a household's need (III-C)."""
+"""For each household, the sold rates whose download speed is at least its need (III-C)."""
 
 
 @CLAIMS("4-48", "VI", "An AQM in the gateway alone is enough for a game, if the household does not "

@@ -13,7 +13,7 @@ from aqmlab.studies.papers.boerlage2016.conditions import FIFO
 from aqmlab.studies.statistic import Take
 
 LITTLE = 0.2
-"""The largest difference in throughput that counts as little."""
+"""The largest relative difference in throughput that counts as little."""
 
 CORRELATED = 0.8
 """The least rank correlation that counts as "the same shape", or as steady growth or decline."""
@@ -24,7 +24,7 @@ TOLERATED_MS = 200.0
 BASE_MS = 20.0
 
 Series = Sequence[tuple[float, float]]
-"""Times in seconds and values."""
+"""A time series: times in seconds with values."""
 
 APPS: dict[str, str] = {
     "movie": "down",
@@ -39,7 +39,7 @@ APPS: dict[str, str] = {
 
 
 def at(rate: str, demographic: str = "1", qdisc: str = FIFO) -> At:
-    """A condition of home.toml."""
+    """The condition of home.toml with a rate, a demographic and a queue."""
     return {"rate": rate, "demographic": demographic, "qdisc": qdisc}
 
 
@@ -130,9 +130,9 @@ def each(series: Points, measure: Callable[[Series], float]) -> BySeed:
 
 
 def first_fall(points: Series) -> float | None:
-    """The first time at which the value is more than 25 % below its previous peak.
+    """The first time at which the value is more than 25 % below its previous maximum.
 
-    A peak counts only if it exceeds ten times the base RTT.
+    The maximum must exceed ten times the base RTT. `None` if there is no such time.
     """
     peak = 0.0
     for t_s, value in points:

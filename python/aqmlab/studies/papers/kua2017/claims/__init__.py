@@ -20,4 +20,4 @@ CLAIMS = Claims.of(
     dash.CLAIMS,
     conclusions.CLAIMS,
 )
-"""The claims of Kua, Nguyen, Armitage and Branch (2017)."""
+"""The claims of all modules, sorted by number."""

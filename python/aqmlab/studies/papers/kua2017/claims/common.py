@@ -1,4 +1,4 @@
-"""Common conditions, flows and numbers of the claims."""
+"""Conditions, flows and numbers that several claims use."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ TOP_MBIT, LOWEST_MBIT = 4.219897, 0.045652
 """The rates of the highest and the lowest representation with segments of 2 s."""
 
 WINDOW_BYTES = 217_000
-"""The data in flight of a bulk transfer without other limits, at 100 Mbit/s and an RTT of 1 s.
+"""The bytes in flight of a bulk transfer that only its send buffer limits.
 
-`iperf -w 300000` requests a send buffer. Linux charges the buffer by memory, not by payload.
+At 100 Mbit/s and an RTT of 1 s nothing else limits it. `iperf -w 300000` requests the buffer.
+Linux charges the buffer by memory, not by payload.
 """
 FAR = 2.0
 """Our reading of "far above": at least twice."""
@@ -77,7 +78,7 @@ def rate_of(n: Numbers, flow: str, at: At, part: int = 50, way: str | None = Non
 
 
 def places(*rates: str, queues: tuple[str, ...] = QUEUES) -> Iterator[tuple[str, At]]:
-    """Yields conditions, in words and as keywords."""
+    """Yields the conditions at `rates` under `queues`, in words and as keywords."""
     for rate in rates:
         for queue in queues:
             for rtt in SHOWN:

@@ -89,7 +89,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _beyond(shown: list[float], value: float) -> float:
-    """The factor by which a value lies outside the figure's range."""
+    """The factor by which `value` lies outside the range of `shown`; 1 within this range."""
     if math.isnan(value) or any(map(math.isnan, shown)):
         return math.nan
     return max(value / max(shown), min(shown) / value, 1.0)

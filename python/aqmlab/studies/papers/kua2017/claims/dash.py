@@ -40,9 +40,9 @@ def _dash(n: Numbers, column: str, at: At) -> BySeed:
 
 
 def _better(n: Numbers, queue: str, other: str, rates: tuple[str, ...]) -> list[Check]:
-    """Checks the achieved rate (AR) and the representation rate (RR) of the stream.
+    """Checks that the stream's achieved rate (AR) is higher under `queue` than under `other`.
 
-    AR is higher under `queue` than under `other`, and RR is not lower.
+    They also require that the representation rate (RR) is not lower.
     """
     checks = []
     for words, at in places(*rates, queues=(queue,)):

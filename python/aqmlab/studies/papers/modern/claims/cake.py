@@ -14,7 +14,7 @@ WAYS = ("down", "up")
 TINS = ("diffserv3", "diffserv4")
 LINES = ("50/1 Mbit/s", "50/0.5 Mbit/s", "100/1 Mbit/s")
 SHARES = {"voice": 25.0, "background": 6.25}
-"""The shares of the rate that the commit states, in per cent: a quarter and a sixteenth."""
+"""The shares of the rate in the commit `DIFFSERV`, in per cent: a quarter and a sixteenth."""
 
 MAN = "tc-cake(8), flow isolation"
 DIFFSERV = "Linux commit 83f8fd69af4f, sch_cake: Add DiffServ handling"

@@ -29,7 +29,7 @@ RENO, CUBIC, CUBIC_ECN = ("Reno", "CUBIC", "CUBIC with ECN")
 FROM_S = 20.0
 """The beginning of the measured interval of a sawtooth."""
 NEAR_OVER_FAR = 1.6
-"""Our bound of the ratio of rates at round-trip times of 5 and 25 ms."""
+"""Our bound on the ratio of rates at round-trip times of 5 and 25 ms."""
 
 
 def _over(n: Numbers, queue: str, sender: str, rate: str) -> BySeed:
@@ -109,7 +109,7 @@ def _recovery_s(n: Numbers, at: At) -> BySeed:
 
 
 def _rises(points: Sequence[tuple[float, float]]) -> list[float]:
-    """The durations of the rises between falls by at least a quarter, in the measured interval.
+    """The durations of the rises between falls by over a quarter, in the measured interval.
 
     >>> _rises([(20.0, 8.0), (20.1, 4.0), (20.4, 7.0), (20.6, 8.0), (20.7, 4.0)])
     [0.5]

@@ -1,4 +1,4 @@
-"""The conditions and the common numbers of the claims."""
+"""Constants and numbers that several claims use."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Iterable
 from aqmlab.studies.numbers import At, BySeed, Numbers
 
 FULL_BITS = 1500 * 8
-"""A full packet on a line that charges IP bytes."""
+"""The bits of a full packet on a line that charges IP bytes."""
 
 PAYLOAD_SHARE = 1448 / 1500
-"""The payload of a full packet with timestamps."""
+"""The share of payload in a full TCP packet with timestamps."""
 
 MUCH = 2.0
 """Our reading of "much" and "substantially": at least twice, or at most half."""
 
 
 def packet_ms(rate: str) -> float:
-    """The transmission time of a full packet at a rate such as "40 Mbit/s"."""
+    """The transmission time of a full packet at a rate such as "40 Mbit/s", in ms."""
     return FULL_BITS / mbit(rate) / 1e3
 
 
 def mbit(rate: str) -> float:
-    """The number of a rate in Mbit/s."""
+    """The number in a rate such as "40 Mbit/s"."""
     return float(rate.removesuffix(" Mbit/s"))
 
 
@@ -56,8 +56,8 @@ def goodput(n: Numbers, flow: str, at: At) -> BySeed:
 def queueing(n: Numbers, flow: str, column: str, at: At, rate: str) -> BySeed:
     """A statistic of a download's delay in the downlink's queue, in ms.
 
-    The uplink is so fast that it adds nothing. The round trip contains a full packet's transmission
-    time.
+    `column` is a column of round-trip times. The base round-trip time and a full packet's
+    transmission time are subtracted. The uplink is so fast that it adds nothing.
     """
     rtt_ms, base_ms = (n.flow(flow, name, at, "down") for name in (column, "rtt_base_ms"))
     sending_ms = packet_ms(rate)

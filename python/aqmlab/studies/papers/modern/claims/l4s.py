@@ -21,7 +21,7 @@ RATES = ("4 Mbit/s", "12 Mbit/s", "40 Mbit/s", "120 Mbit/s", "200 Mbit/s")
 RTTS = ("10 ms", "25 ms", "100 ms")
 TYPICAL_RTT = "25 ms"
 MIDDLE_RATES = RATES[1:4]
-"""The rates in the middle of the range of section 1.4."""
+"""The rates in the middle of the range in section 1.4 of RFC 9332."""
 
 GRID = Trials("l4s", {"queue": DUAL, "load": "mixed"})
 TYPICAL = Trials("l4s", {"rtt": TYPICAL_RTT, "down.rate": MIDDLE_RATES})
@@ -32,7 +32,7 @@ def _at(queue: str, load: str, rate: str, rtt: str = TYPICAL_RTT) -> At:
 
 
 def _scalable(n: Numbers, column: str, load: str, rate: str, rtt: str = TYPICAL_RTT) -> BySeed:
-    """The delay of L4S packets in the queue, as the mean over the scalable flows."""
+    """A statistic of L4S packets' delay in the queue, as the mean over the scalable flows."""
     at = _at(DUAL, load, rate, rtt)
     flows = copies("scalable", LOADS[load])
     return mean_of(queueing(n, flow, column, at, rate) for flow in flows)

@@ -10,7 +10,7 @@ from aqmlab.studies.trials import Trials
 CLAIMS = Claims()
 
 CELLS = 33
-"""The ATM cells of a packet of 1500 B with 40 B of overhead."""
+"""The number of ATM cells of a packet of 1500 B with 40 B of overhead."""
 PACKET_MS = CELLS * 53 * 8 / 1e3
 """The transmission time of this packet at the uplink's 1 Mbit/s."""
 
@@ -18,11 +18,11 @@ WITH, WITHOUT = "with the keyword", "without the keyword"
 OVERHEAD = "Linux commit a729b7f0bd5b, sch_cake: Add overhead compensation support"
 INGRESS = "Linux commit 7298de9cd725, sch_cake: Add ingress mode"
 MANY = ("16", "64")
-"""The numbers of downloads of which CAKE must drop many packets."""
+"""The numbers of downloads at which CAKE must drop many packets."""
 LINE_MBIT = 20.0
 WITHIN = (("10 ms", "10 ms"), ("10 ms", "50 ms"), ("100 ms", "10 ms"), ("100 ms", "50 ms"),
           ("100 ms", "200 ms"))  # fmt: skip
-"""Values of CAKE's `rtt`, and round-trip times within an order of magnitude of them."""
+"""Pairs of a value of CAKE's `rtt` and a round-trip time within a factor of ten of it."""
 
 
 def _modem(n: Numbers, shaping: str, column: str) -> BySeed:

@@ -1,4 +1,4 @@
-"""The conditions of the claims."""
+"""Conditions and numbers that several claims use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aqmlab.studies.trials import Trials
 FIFO, CODEL, PIE, FQ = QUEUES = ("drop-tail", "CoDel", "PIE", "FQ-CoDel")
 MANAGED = QUEUES[1:]
 LEVELS = {"mild": 3, "medium": 7, "heavy": 9}
-"""Levels of congestion, by the number of flows."""
+"""The number of flows at each level of congestion."""
 LOSS_PERCENT = {"mild": 0.1, "medium": 0.5, "heavy": 1.0}
 SENDERS = ("NewReno", "CUBIC")
 RTTS = ("5 ms", "20 ms", "50 ms", "100 ms", "200 ms", "560 ms")
@@ -27,17 +27,17 @@ BESIDE, BURSTS, MIX = Trials("beside"), Trials("bursts"), Trials("mix")
 
 
 def sojourn(n: Numbers, at: At, column: str = "sojourn_p50_ms") -> BySeed:
-    """A column of the table of queues, for the link before node B of RFC 7928."""
+    """A column of the table `queues`, for the link to node B of RFC 7928."""
     return n.queue("down", column, at)
 
 
 def congested(level: str, queue: str) -> At:
-    """A level of congestion under a discipline."""
+    """The condition with a level of congestion and a discipline."""
     return {"congestion": level, "qdisc": queue}
 
 
 def flows(level: str) -> list[str]:
-    """The flows of a level of congestion."""
+    """The names of the flows at a level of congestion."""
     return [f"flow-{number + 1}" for number in range(LEVELS[level])]
 
 

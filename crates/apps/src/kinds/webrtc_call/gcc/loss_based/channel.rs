@@ -1,4 +1,4 @@
-//! A model of the path: a capacity, and a loss that does not depend on the rate.
+//! A model of the path: a capacity, and an inherent loss, which does not depend on the rate.
 //!
 //! Source: libwebrtc (2025-06) `loss_based_bwe_v2.cc`, `GetObjective`, `GetDerivatives` and
 //! `GetHighBandwidthBias`, with the default settings. The likelihood of a model follows from the
@@ -8,11 +8,11 @@ use aqmlab_core::math;
 
 use super::observations::Observations;
 
-/// The inherent loss that is assumed initially.
+/// The initial inherent loss.
 const FIRST_LOSS: f64 = 0.01;
 const LEAST_LOSS: f64 = 1e-3;
 const MOST_LOSS: f64 = 0.05;
-/// The rate that, divided by the capacity, is added to the maximum inherent loss.
+/// The maximum inherent loss is [`MOST_LOSS`] plus this rate divided by the capacity.
 const MOST_LOSS_BPS: f64 = 100e3;
 const NEWTON_STEP: f64 = 0.75;
 /// The preference for a larger capacity, for each kbit/s of the capacity.
@@ -29,24 +29,25 @@ const NEVER: f64 = 1e-6;
 /// A model of the path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Channel {
-    /// The loss at rates below the capacity, from 0 to 1.
+    /// The inherent loss, from 0 to 1.
     pub(super) loss: f64,
     /// The capacity in bit/s.
     pub(super) bps: f64,
 }
 
 impl Channel {
-    /// Returns a model with the capacity `bps` and the initial loss.
+    /// Returns a model with the capacity `bps` and the initial inherent loss.
     pub(super) const fn new(bps: f64) -> Self {
         Self { loss: FIRST_LOSS, bps }
     }
 
-    /// Returns this path with another capacity, and with the loss that this capacity permits.
+    /// Returns this model with the capacity `bps`, and with its loss limited to the maximum for
+    /// this capacity.
     pub(super) fn with_bps(self, bps: f64) -> Self {
         Self { bps, ..self }.feasible()
     }
 
-    /// Returns this path with a loss that fits the observations better, by one step of Newton's
+    /// Returns this model with a loss that fits the observations better, by one step of Newton's
     /// method.
     pub(super) fn fitted(self, seen: &Observations) -> Self {
         let (mut first, mut second) = (0.0, 0.0);

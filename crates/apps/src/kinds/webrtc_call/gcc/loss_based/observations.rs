@@ -8,9 +8,10 @@ use aqmlab_core::{Duration, Instant, math};
 /// The number of observations that are kept.
 pub(super) const WINDOW: usize = 15;
 const LEAST_SPAN: Duration = Duration::from_millis(250);
-/// The factor on the weight of an observation for each newer observation.
+/// The factor by which each newer observation reduces the weight of an observation.
 const OLDER: f64 = 0.9;
-/// The number of observations above which the extremes do not count.
+/// The number of observations above which the observations with the most and the least loss do not
+/// count.
 const LEAST_FOR_EXTREMES: u64 = 3;
 /// The multiple of the median sending rate at and above which the observation with the most loss
 /// counts too.
@@ -42,16 +43,17 @@ impl Observation {
     }
 }
 
-/// The last observations.
+/// The last observations, and the packets since then.
 #[derive(Debug)]
 pub(super) struct Observations {
     size: usize,
-    /// The observation `n` is at `n` modulo the size.
+    /// Observation `n` is at index `n` modulo `size`.
     ring: Vec<Observation>,
     count: u64,
     bytes: f64,
     lost_bytes: f64,
-    /// The time at which the last packet of the newest observation, if any, was sent.
+    /// The time at which the last packet of the newest observation was sent. Before the first
+    /// observation, the time at which the first packet was sent, if any.
     newest: Option<Instant>,
     average_loss: f64,
 }
@@ -75,12 +77,13 @@ impl Observations {
         self.count
     }
 
-    /// Returns the time at which the last packet of the newest observation was sent.
+    /// Returns the time at which the last packet of the newest observation was sent, as stored in
+    /// `newest`; zero without packets.
     pub(super) fn newest(&self) -> Instant {
         self.newest.unwrap_or(Instant::ZERO)
     }
 
-    /// Returns the average proportion of lost bytes, from 0 to 1.
+    /// Returns the weighted average proportion of lost bytes, from 0 to 1.
     pub(super) const fn average_loss(&self) -> f64 {
         self.average_loss
     }
@@ -125,8 +128,8 @@ impl Observations {
     }
 
     /// Returns the weighted loss. The observations with the most and the least loss do not count.
-    /// Exception: all observations count if the observation with the most loss was sent at twice
-    /// the median rate or faster.
+    /// All observations count if there are at most [`LEAST_FOR_EXTREMES`], or if the observation
+    /// with the most loss was sent at twice the median rate or faster.
     fn loss(&self) -> f64 {
         let (mut bytes, mut lost_bytes) = (0.0, 0.0);
         let (mut worst, mut best) = ((0.0, Observation::default()), (1.0, Observation::default()));

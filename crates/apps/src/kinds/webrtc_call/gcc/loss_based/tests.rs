@@ -1,5 +1,5 @@
-//! Tests the estimator by the cases of libwebrtc's own test, `loss_based_bwe_v2_test.cc` (2025-06).
-//! Most of these cases use a window of two observations and need one observation.
+//! Tests of the estimator by the cases of libwebrtc's own test, `loss_based_bwe_v2_test.cc`
+//! (2025-06). Most of these cases use a window of two observations and need one observation.
 
 use proptest::prelude::*;
 
@@ -249,8 +249,8 @@ fn a_loss_of_20_percent_bounds_the_rate() {
     assert!(mean < 0.7e6, "{least}, mean {mean}");
 }
 
-/// Returns report `k` of the trace; advances the time and the packet number. The packets have
-/// changing rates and losses.
+/// Returns report `k` of the trace, and advances the time and the packet number. The rates and the
+/// losses change between reports.
 fn traced(k: u64, now: &mut u64, number: &mut u64) -> Vec<Outcome> {
     let bps = [1_000_000, 2_500_000, 400_000, 1_500_000, 800_000, 3_000_000][k as usize / 40 % 6];
     let loss = [0, 10, 50, 0, 200, 100, 20][k as usize / 25 % 7];

@@ -1,7 +1,8 @@
 use super::*;
 use crate::testing::close;
 
-/// The generator of `jitter_estimator_unittest.cc`: a saw-tooth of delays and sizes.
+/// Returns the change of the delay and the size of frame `n`, a sawtooth as in
+/// `jitter_estimator_unittest.cc`.
 fn sample(n: u64) -> (f64, u32) {
     let delay_ms = 10.0 * ((n % 11) as f64 - 5.0);
     (delay_ms, (1_000.0 + delay_ms / 5.0) as u32)
