@@ -84,7 +84,7 @@ def test_a_recording_with_a_late_timer_is_repeated(
     monkeypatch: pytest.MonkeyPatch, late: int
 ) -> None:
     good = traces.load(next(path for path in KEPT if path.name.startswith("pie-")))
-    with pytest.raises(ValueError, match="its timer was .* ns late"):
+    with pytest.raises(ValueError, match=r"its timer was .* ns late"):
         traces.compare(_late(good))
     made: list[int] = []
 

@@ -220,9 +220,7 @@ def compare(recording: Recording, number: int = 0) -> TraceComparison:
     )
 
 
-def _compare(
-    trace: Trace, recording: Recording, number: int, agent_path: Path
-) -> TraceComparison:
+def _compare(trace: Trace, recording: Recording, number: int, agent_path: Path) -> TraceComparison:
     """Compares a recording, and repeats a recording that cannot be replayed.
 
     Raises `MachineError` if the trace has been recorded `_ATTEMPTS` times.
