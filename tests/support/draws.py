@@ -21,6 +21,9 @@ MOST_COUNT = {
 }
 """The maximum of each count that multiplies packets or connections."""
 
+WHOLE_SECONDS = ("keepalive",)
+"""The durations that have whole seconds."""
+
 
 def log_uniform(rng: random.Random, least: float, most: float) -> float:
     """A number between `least` and `most` with a uniformly distributed logarithm."""
@@ -49,6 +52,8 @@ def value(rng: random.Random, param: Param) -> Any:
     if param.type == "duration or off" and rng.random() < 0.3:
         return None
     number = _near(rng, param)
+    if param.name in WHOLE_SECONDS:
+        return round(number / 1e9) * 10**9
     return number if param.type == "number" else round(number)
 
 

@@ -152,11 +152,10 @@ impl AckNumbers {
         if !header.flags.has(TcpFlags::ACK) {
             return;
         }
-        let wire = header.ack as u32;
         // Numbers before the first that is seen stay above zero.
         let key = (u64::from(packet.tuple_hash), packet.source);
-        let last = self.0.entry(key).or_insert(1 << 32 | u64::from(wire));
-        let step = wire.wrapping_sub(*last as u32) as i32;
+        let last = self.0.entry(key).or_insert(1 << 32 | header.ack);
+        let step = header.ack.wrapping_sub(*last) as i32;
         *last = last.wrapping_add_signed(step.into());
         header.ack = *last;
     }
