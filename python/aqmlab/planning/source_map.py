@@ -44,6 +44,8 @@ def in_scenario(scenario: Scenario, spec: TrialSpec, at: Address) -> Keys:
     if at[:1] == ("links",):  # the problem is the number of links
         further = [name for name in ("lan", "wifi", "modem") if getattr(scenario.path, name)]
         return ("path", *further[:1])
+    if at in (("host_jitter_ns",), ("start_jitter_ns",)):
+        return ("path", str(at[0]).removesuffix("_ns"))
     return tuple(_NAMES.get(str(key), str(key)) for key in at)
 
 
