@@ -14,6 +14,7 @@ mod bounds;
 mod contract;
 pub mod datagrams;
 pub mod emodel;
+mod http;
 pub mod kinds;
 pub mod needs;
 mod pacer;

@@ -261,10 +261,10 @@ fn dctcps_estimate_rises_by_a_sixteenth_of_the_rest() {
     }
 }
 
-/// C-183: at a constant share of marks the estimate becomes this share, and the window is reduced
-/// by half of this share.
+/// C-183: if a constant fraction of the segments is marked, the estimate becomes this fraction, and
+/// the window is reduced by half of this fraction.
 #[test]
-fn dctcps_estimate_becomes_the_share_of_marks() {
+fn dctcps_estimate_becomes_the_marked_fraction() {
     for marked in [5, 10, 25, 50, 80, 100] {
         let got = estimate(1_024, 400, marked);
         let share = 1_024 * marked / 100;

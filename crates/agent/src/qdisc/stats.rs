@@ -106,7 +106,8 @@ impl StatsReader {
         Ok(())
     }
 
-    /// Scans one part of the response; returns whether it was the last part.
+    /// Passes the attributes of each object in one part of the response to `found`, if the object
+    /// has the device and the handle `which`. Returns whether this was the last part.
     fn scan(&self, len: usize, which: [u32; 2], found: &mut impl FnMut(&[u8])) -> bool {
         let mut rest = &self.buffer[..len];
         while rest.len() >= HEADER {

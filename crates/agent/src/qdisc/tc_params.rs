@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn each_discipline_that_the_kernel_has_is_one_of_ours_with_all_its_parameters() {
         for known in KINDS {
-            let kind = aqmlab_qdisc::kinds::find(known.ours).expect("it is one of ours");
+            let kind = aqmlab_qdisc::kinds::find(known.ours).expect("the discipline is registered");
             for param in kind.params {
                 let told = known.params.iter().any(|(name, _)| *name == param.name);
                 assert!(told, "{}.{}: no mapping to the kernel", known.ours, param.name);

@@ -219,7 +219,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_record_names_the_flow_and_its_direction() {
-        let record = record(&packet(64, 0, 1), true, Instant::ZERO).expect("it is one of ours");
+        let record = record(&packet(64, 0, 1), true, Instant::ZERO)
+            .expect("the packet is between the two ends of an application");
         assert_eq!((record.flow, record.direction, record.ip_len), (1, Direction::Up, 84));
         assert_eq!((record.conn(), record.flags, record.ecn), ((1, 0), 0, 0));
         assert!(super::record(&[0x45; 20], true, Instant::ZERO).is_none());
@@ -230,7 +231,8 @@ pub(crate) mod tests {
         let mut bytes = packet(64, 2, 1)[..20].to_vec();
         bytes[9] = TCP;
         bytes.extend([0x27, 0x10, 0xee, 0x48, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x98]);
-        let up = record(&bytes, true, Instant::ZERO).expect("it is one of ours");
+        let up = record(&bytes, true, Instant::ZERO)
+            .expect("the packet is between the two ends of an application");
         assert_eq!((up.conn(), up.flags, up.ecn), ((1, 10_000), 0x98, 2));
         bytes[20..24].rotate_left(2);
         assert_eq!(transport(&bytes), (10_000, 0x98));

@@ -146,7 +146,6 @@ pub(super) struct AckNumbers(BTreeMap<(u64, u32), u64>);
 impl AckNumbers {
     /// Replaces the acknowledgement number of a packet by a number that does not wrap within its
     /// flow.
-    #[expect(clippy::cast_possible_wrap, reason = "the difference of wrapping numbers is signed")]
     pub(super) fn unwrap(&mut self, packet: &mut PacketFields) {
         let Header::Tcp(header) = &mut packet.header else { return };
         if !header.flags.has(TcpFlags::ACK) {
@@ -219,7 +218,10 @@ pub(super) mod tests {
     }
 
     fn segment(bytes: &[u8]) -> TcpHeader {
-        match &read(bytes, Direction::Up, 0).expect("it is one of ours").header {
+        match &read(bytes, Direction::Up, 0)
+            .expect("the packet is between the two ends of an application")
+            .header
+        {
             Header::Tcp(header) => header.clone(),
             other => panic!("{other:?} is not TCP"),
         }
@@ -260,7 +262,8 @@ pub(super) mod tests {
 
     #[test]
     fn a_packet_is_hashed_as_the_simulator_hashes_it() {
-        let packet = read(&udp(3, 2, 1), Direction::Up, 7).expect("it is one of ours");
+        let packet = read(&udp(3, 2, 1), Direction::Up, 7)
+            .expect("the packet is between the two ends of an application");
         let tuple = FiveTuple {
             protocol: 17,
             source: 0xac10_0a05,
@@ -284,7 +287,9 @@ pub(super) mod tests {
         let hash = |change: fn(&mut Vec<u8>)| {
             let mut bytes = udp(0, 0, 1);
             change(&mut bytes);
-            read(&bytes, Direction::Up, 0).expect("it is one of ours").tuple_hash
+            read(&bytes, Direction::Up, 0)
+                .expect("the packet is between the two ends of an application")
+                .tuple_hash
         };
         let without = |protocol| {
             let (source, destination) = (0xac10_0a02, 0xac10_0b02);

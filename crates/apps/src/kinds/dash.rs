@@ -18,11 +18,10 @@
 
 use aqmlab_core::{Args, BitRate, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
-use crate::bounds;
 use crate::needs::{Measure, Need, Needs};
-use crate::params::{self, bytes, rate};
+use crate::params::{self, rate};
 use crate::quantiles::Summary;
-use crate::{App, Carries, Notice};
+use crate::{App, Carries, Notice, bounds, http};
 
 mod abr;
 mod bola;
@@ -41,18 +40,6 @@ const DIRECTION: Param = Param {
 };
 /// The bounds of the playing time of a chunk. A second of music has at most two chunks.
 const CHUNKS: Bounds = Bounds::span(Duration::from_millis(500), Duration::from_secs(3_600));
-const REQUEST: Param = Param {
-    name: "request",
-    default: bytes(400),
-    bounds: bounds::MESSAGE,
-    doc: "Size of an HTTP request in bytes.",
-};
-const HEADER: Param = Param {
-    name: "header",
-    default: bytes(300),
-    bounds: bounds::MESSAGE,
-    doc: "Size of an HTTP response's header in bytes.",
-};
 
 /// The bounds of `reserve`. The lower bound is above half a second, below which playback stops.
 const RESERVE: Bounds = Bounds::span(Duration::from_secs(1), Duration::from_secs(3_600));
@@ -109,8 +96,8 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 doc: "Whether segments of one rate differ in size.",
             },
             BUFFERED,
-            REQUEST,
-            HEADER,
+            http::REQUEST,
+            http::HEADER,
         ],
         build: build_video,
     },
@@ -139,8 +126,8 @@ pub const KINDS: &[Kind<dyn App>] = &[
                 doc: "Playing time below which the player requests the next chunk.",
             },
             BUFFERED,
-            REQUEST,
-            HEADER,
+            http::REQUEST,
+            http::HEADER,
         ],
         build: build_audio,
     },

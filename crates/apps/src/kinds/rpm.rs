@@ -35,9 +35,9 @@
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Value};
 
 use crate::needs::{Measure, Need, Needs};
-use crate::params::{bytes, ms};
+use crate::params::ms;
 use crate::quantiles::Summary;
-use crate::{App, Carries, Io, Notice, bounds};
+use crate::{App, Carries, Io, Notice, http};
 
 mod channel;
 mod direction;
@@ -128,24 +128,9 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             bounds: Bounds::Whole(1, 10_000),
             doc: "Maximum number of intervals of a stage; a direction has two stages.",
         },
-        Param {
-            name: "tls_rtts",
-            default: Value::Count(1),
-            bounds: Bounds::Whole(0, 10),
-            doc: "Round trips of the TLS handshake: 1 for TLS 1.3, 2 for TLS 1.2, 0 for none.",
-        },
-        Param {
-            name: "request",
-            default: bytes(400),
-            bounds: bounds::MESSAGE,
-            doc: "Size of a request in bytes.",
-        },
-        Param {
-            name: "header",
-            default: bytes(300),
-            bounds: bounds::MESSAGE,
-            doc: "Size of a response's header in bytes.",
-        },
+        http::TLS_RTTS,
+        http::REQUEST,
+        http::HEADER,
     ],
     build: |args: &Args| Box::new(Rpm::new(Config::of(args), args.word("direction"))),
 }];

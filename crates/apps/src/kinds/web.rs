@@ -13,12 +13,10 @@
 
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 
-use crate::bounds;
 use crate::needs::{Measure, Need, Needs};
 use crate::params::{bytes, ms};
 use crate::quantiles::Summary;
-use crate::requirements;
-use crate::{App, Carries, Io, Notice};
+use crate::{App, Carries, Io, Notice, bounds, http, requirements};
 
 mod browser;
 mod page;
@@ -75,24 +73,9 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             bounds: bounds::TRANSFER,
             doc: "Bytes of a `custom` page.",
         },
-        Param {
-            name: "request",
-            default: bytes(400),
-            bounds: bounds::MESSAGE,
-            doc: "Size of a request in bytes.",
-        },
-        Param {
-            name: "header",
-            default: bytes(300),
-            bounds: bounds::MESSAGE,
-            doc: "Size of a response's header in bytes.",
-        },
-        Param {
-            name: "tls_rtts",
-            default: Value::Count(1),
-            bounds: Bounds::Whole(0, 10),
-            doc: "Round trips of the TLS handshake over TCP: 1 for TLS 1.3, 2 for TLS 1.2, 0 for none.",
-        },
+        http::REQUEST,
+        http::HEADER,
+        http::TLS_RTTS,
         Param {
             name: "dns",
             default: Value::Flag(true),

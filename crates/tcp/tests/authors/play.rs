@@ -159,8 +159,8 @@ impl<C: Controller> Play<'_, C> {
         self.sent += 1;
     }
 
-    /// Returns a packet's acknowledgement time and whether it is marked; `None` if it is
-    /// dropped.
+    /// Sends a packet of `bytes` over the link. Returns the time of its acknowledgement and
+    /// whether it is marked; `None` if it is dropped.
     fn transmit(&mut self, bytes: u64) -> Option<(u64, bool)> {
         let (now, recipe) = (self.conn.now, self.recipe);
         let time = (bytes * 8_000).div_ceil(self.kbit());

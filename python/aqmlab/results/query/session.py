@@ -57,7 +57,7 @@ _QUESTIONS = {"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NO
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table that can be queried: its name, number of rows and columns."""
+    """A table that can be queried: its name, its number of rows, and its columns."""
 
     name: str
     rows: int | None

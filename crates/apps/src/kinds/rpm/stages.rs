@@ -36,7 +36,7 @@ impl Confidence {
 #[derive(Clone, Debug, Default)]
 struct Stage {
     intervals: u64,
-    /// The latest values, at most as many as must be stable together.
+    /// The latest values, at most [`Rule::distance`].
     latest: VecDeque<f64>,
     is_stable: bool,
 }

@@ -10,7 +10,8 @@ use crate::cc::{Ack, CaState, Feedback};
 
 /// The largest round-trip time in microseconds at which marks count (`bbr_ecn_max_rtt_us`).
 const ECN_MAX_RTT: u64 = 5_000;
-/// The weight of a new share of marks (`bbr_ecn_alpha_gain`).
+/// The weight of a round's fraction of marked segments in the moving average
+/// (`bbr_ecn_alpha_gain`).
 const ECN_ALPHA_GAIN: u64 = UNIT / 16;
 
 /// A sample of the path from an acknowledgement, in segments and microseconds (`rate_sample`).
@@ -200,8 +201,8 @@ impl Bbr3 {
         self.has_ecn && self.options.ecn_low
     }
 
-    /// Updates the estimate of the share of marks once per round. Returns the share of this round
-    /// in 256ths, if marks count.
+    /// Updates the moving average of the fraction of marked segments once per round. Returns the
+    /// fraction of this round in 256ths, if marks count.
     pub(super) fn update_ecn_alpha(&mut self, sample: &Sample) -> Option<u64> {
         self.ecn_eligible |= self.can_use_ecn() && self.min_rtt <= ECN_MAX_RTT;
         if !self.ecn_eligible {

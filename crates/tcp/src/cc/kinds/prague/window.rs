@@ -113,9 +113,9 @@ impl Prague {
         self.in_loss = true;
     }
 
-    /// Reduces the window or the rate by half of the estimated share of marks. If growth does not
-    /// depend on the round-trip time, there is at most one reduction per target round-trip time
-    /// (`prague_enter_cwr`).
+    /// Reduces the window or the rate by half of the estimated fraction of marked segments. If
+    /// growth does not depend on the round-trip time, there is at most one reduction per target
+    /// round-trip time (`prague_enter_cwr`).
     pub(super) fn enter_cwr(&mut self) {
         let elapsed = self.view.now.saturating_sub(self.cwr_stamp);
         if self.is_rtt_independent() && elapsed < self.options.target_micros() {
