@@ -74,11 +74,12 @@ def record(counts: dict[str, int]) -> None:
 
 
 def main() -> int:
-    """Counts instructions, records the counts if `--record` is given, and compares them."""
+    """Counts instructions, compares the counts, and records them if `--record` is given."""
     counts = count()
+    keeps = compare(counts)
     if counts and "--record" in sys.argv[1:]:
         record(counts)
-    return 0 if compare(counts) else 1
+    return 0 if keeps else 1
 
 
 if __name__ == "__main__":

@@ -206,12 +206,12 @@ def main() -> int:
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
     print(f"This process, plans and tables included: {peak_mb:.0f} MB resident at most")
     counts = instructions.count()
+    keeps_count = instructions.compare(counts)
+    keeps_speed = last_release.compare()
     if "--record" in sys.argv[1:]:
         MEASURED.write_text(json.dumps(rates, indent=1) + "\n", encoding="utf-8")
         if counts:
             instructions.record(counts)
-    keeps_count = instructions.compare(counts)
-    keeps_speed = last_release.compare()
     return 0 if keeps_count and keeps_speed else 1
 
 

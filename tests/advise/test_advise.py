@@ -302,7 +302,7 @@ def test_many_tiers_are_bisected_and_none_is_claimed_that_was_not_run(tmp_path, 
 def test_advice_is_asked_from_python_and_shown_briefly(asked: Asked) -> None:
     """The same request with lists of texts gives the same advice without another run."""
     again = aqmlab.advice(
-        asked.file, tiers=["10/1 Mbit/s"], gateways=["sqm-up"], seeds=2, out=asked.folder
+        asked.file, tiers=["10/1 Mbit/s"], gateways=["sqm-up"], seeds=[1, 2], out=asked.folder
     )
     assert again.headline == asked.advice.headline
     assert repr(again).startswith("Advice(A call beside a backup: ") and len(repr(again)) < 200

@@ -74,6 +74,7 @@ def test_an_ordering_compares_within_a_seed():
     assert not more("x", seeds(1, 1, 1), seeds(1, 1, 1)).holds
     assert not_less("x", seeds(1, 1, 0.97), seeds(1, 1, 1), slack=0.05).holds
     assert more("x", seeds(1, 1, 1), seeds(0, 0, 0)).holds  # zero is less
+    assert not not_less("x", seeds(-1, -1, -1), seeds(0, 0, 0), slack=0.05).holds
 
 
 def checks(*held):

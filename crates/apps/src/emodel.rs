@@ -159,6 +159,7 @@ mod tests {
     }
 
     proptest! {
+        /// Tests statement C-91.
         #[test]
         fn more_delay_or_loss_is_never_better(ms in 0.0..2_000.0_f64, loss in 0.0..0.5_f64, more in 0.0..0.5_f64) {
             let score = |ms, loss| mos(simple(ms, loss, Codec::G711));

@@ -47,7 +47,7 @@ class AdviceQuestion:
     tiers: str = "nbn"
     gateways: str | None = None
     line: str | None = None
-    seeds: str | int = 10
+    seeds: str | int | Sequence[int] = 10
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -19,7 +19,7 @@ def advice(
     tiers: str | Sequence[str] = "nbn",
     gateways: str | Sequence[str] | None = None,
     line: str | None = None,
-    seeds: str | int = 10,
+    seeds: str | int | Sequence[int] = 10,
     out: Path | str | None = None,
     jobs: int | None = None,
     progress: Progress | bool | None = None,

@@ -256,7 +256,7 @@ def _ratio(these: BySeed, those: BySeed) -> BySeed:
         if math.isnan(value) or math.isnan(other):
             found[seed] = math.nan
         elif other == 0:
-            found[seed] = math.inf if value > 0 else 1.0
+            found[seed] = 1.0 if value == 0 else math.copysign(math.inf, value)
         else:
             found[seed] = value / other
     return found
