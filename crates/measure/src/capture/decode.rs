@@ -11,7 +11,8 @@ use std::fmt;
 use std::net::IpAddr;
 
 use etherparse::{
-    EtherType, Ipv6ExtensionSlice, Ipv6ExtensionsSlice, LaxNetSlice, LaxSlicedPacket,
+    EtherType, IpAuthHeaderSlice, IpNumber, Ipv6ExtensionsSlice, Ipv6FragmentHeaderSlice,
+    Ipv6RawExtHeaderSlice, LaxNetSlice, LaxSlicedPacket, ip_number,
 };
 
 /// The fields that an address translator between the taps rewrites. They are not compared.
@@ -186,11 +187,31 @@ impl<'a> Ip<'a> {
 }
 
 /// Returns whether the fragment header, if there is one, has an offset above zero (RFC 8200 §4.5).
+///
+/// The iterator of `Ipv6ExtensionsSlice` in etherparse 0.21 assumes that no header is incomplete.
+/// This assumption does not hold for a slice of a damaged packet, so this function checks the length
+/// of each header.
 fn is_later_fragment(extensions: &Ipv6ExtensionsSlice<'_>) -> bool {
-    extensions.clone().into_iter().any(|extension| match extension {
-        Ipv6ExtensionSlice::Fragment(header) => header.fragment_offset().value() > 0,
-        _ => false,
-    })
+    first_fragment_header(extensions).is_some_and(|header| header.fragment_offset().value() > 0)
+}
+
+fn first_fragment_header<'a>(
+    extensions: &Ipv6ExtensionsSlice<'a>,
+) -> Option<Ipv6FragmentHeaderSlice<'a>> {
+    let mut number = extensions.first_header()?;
+    let mut rest = extensions.slice();
+    loop {
+        let length = match number {
+            ip_number::IPV6_FRAG => return Ipv6FragmentHeaderSlice::from_slice(rest).ok(),
+            ip_number::AUTH => IpAuthHeaderSlice::from_slice(rest).ok()?.slice().len(),
+            ip_number::IPV6_HOP_BY_HOP | ip_number::IPV6_ROUTE | ip_number::IPV6_DEST_OPTIONS => {
+                Ipv6RawExtHeaderSlice::from_slice(rest).ok()?.slice().len()
+            }
+            _ => return None,
+        };
+        number = IpNumber(*rest.first()?);
+        rest = rest.get(length..)?;
+    }
 }
 
 fn identify(ip: &Ip<'_>, ip_len: u32, translation: Translation) -> Decoded {
@@ -365,6 +386,18 @@ mod tests {
             }
             let decoded = read(link, &data);
             prop_assert!(decoded.is_none_or(|decoded| decoded.ip_len <= 65_575));
+        }
+
+        #[test]
+        fn spoiled_extension_headers_are_not_read_past_their_end(
+            first in prop::sample::select(vec![0_u8, 43, 44, 51, 60]),
+            mut extensions in prop::collection::vec(prop::sample::select(vec![0_u8, 1, 17, 43, 44, 51, 60]), 0..48),
+        ) {
+            let mut data = ipv6()[..40].to_vec();
+            data[6] = first;
+            data.append(&mut extensions);
+            let decoded = read(101, &data);
+            prop_assert!(decoded.is_some_and(|decoded| decoded.ip_len == 63));
         }
 
         #[test]
