@@ -9,8 +9,8 @@ is a different packet, a packet that only one engine lost, or a time difference 
 `--apart` milliseconds. A run of the kernel takes a minute, so its result is stored in `--keep`,
 under the digest of the trial. Delete the stored result to repeat the run.
 
-`--quiet` removes the hosts' jitter, so no difference comes from jitter. `--no-table` prints only
-the packets. `--qdisc-source sim` runs the simulator's discipline, with its random
+`--quiet` removes the hosts' jitter, so no difference comes from this jitter. `--no-table` prints
+only the packets. `--qdisc-source sim` runs the simulator's discipline, with its random
 values, between the kernel's TCPs. The remaining differences then come from TCP.
 """
 

@@ -13,8 +13,8 @@
 //! Differences from `spp` 0.3.6, each pinned by a test:
 //!
 //! - The order in the monitor's capture decides which packet is earlier. `spp` compares timestamps
-//!   in whole microseconds and requires them to differ. A simulated host answers in zero time, and
-//!   its answer still belongs to the request.
+//!   in whole microseconds and requires them to differ. A simulated host can answer in zero time,
+//!   and its answer still belongs to the request.
 //! - The last pair is reported even if no further packet goes from the reference to the monitor.
 
 use aqmlab_core::{Duration, Instant};

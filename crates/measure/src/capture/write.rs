@@ -173,8 +173,8 @@ fn write_capture<W: Write>(
     mut writer: CaptureWriter<'_, W>,
 ) -> io::Result<W> {
     let leaves = |record: &PacketRecord| writer.side.sends() == record.direction;
-    // Several packets may pass a tap at one instant. A simulated host answers in zero time, and a
-    // packet that must keep its order waits for the packets before it.
+    // Several packets may pass a tap at one instant. A simulated host can answer in zero time, and
+    // a packet that must keep its order waits for the packets before it.
     let mut seen: Vec<(Instant, u32, usize)> = records
         .iter()
         .enumerate()
