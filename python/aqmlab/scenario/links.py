@@ -109,7 +109,7 @@ class _Gateway(_Port):
     """One direction of a gateway: a discipline before a shaped link."""
 
     rate: RateOrShare = Field(
-        description='the link\'s rate; in front of a modem also its share, `"95 %"`'
+        description='the link\'s rate; with a modem also a share of its rate, `"95 %"`'
     )
     qdisc: Qdisc = Field(
         default_factory=_pfifo, description="the discipline before the link; `queue` is a synonym"

@@ -35,7 +35,7 @@ use ladder::Spread;
 use session::{Abr, Config, Session};
 
 const DIRECTION: Param = Param {
-    doc: "Direction of the stream; up is a camera watched from the internet.",
+    doc: "Direction of the stream; with up, the player is on the internet.",
     ..params::direction("down")
 };
 /// The bounds of the playing time of a chunk. A second of music has at most two chunks.
@@ -47,7 +47,7 @@ const BUFFERED: Param = Param {
     name: "buffered",
     default: Value::Duration(Duration::ZERO),
     bounds: Bounds::span(Duration::ZERO, Duration::from_secs(3_600)),
-    doc: "Playing time in the buffer at the start, as in the middle of a video. Above zero, the \
+    doc: "Playing time in the buffer at the start, as in the middle of a stream. Above zero, the \
           player starts at its highest rate.",
 };
 

@@ -42,7 +42,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
             default: Value::Word("http1", &["http1", "http2", "http3", "http3_0rtt"]),
             bounds: Bounds::Any,
             doc: "HTTP version. HTTP/1.1 uses several connections to each host, HTTP/2 uses one, and \
-                  HTTP/3 uses one over QUIC. With 0-RTT, it resumes an earlier connection.",
+                  HTTP/3 uses one over QUIC. With 0-RTT, HTTP/3 resumes an earlier connection.",
         },
         Param {
             name: "hosts",

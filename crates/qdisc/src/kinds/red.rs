@@ -36,8 +36,8 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "max",
             default: Value::Bytes(Bytes(0)),
             bounds: THRESHOLD,
-            doc: "Average queue length from which all arrivals are signalled; 0 for 3 min, or for \
-                  limit/4 if min is also 0.",
+            doc: "Average queue length from which all arrivals are signalled; 0 for three times min, \
+                  or for limit/4 if min is also 0.",
         },
         Param {
             name: "avpkt",

@@ -1,4 +1,4 @@
-//! DCTCP: reduces the window in proportion to the share of marked segments.
+//! DCTCP: reduces the window in proportion to the fraction of marked segments.
 //!
 //! Sources: Linux 6.1 `net/ipv4/tcp_dctcp.c`, in its integer arithmetic; RFC 8257. The receiver's
 //! part (`tcp_dctcp.h`) is in `linux/ecn.rs`. Without ECN the controller is Reno.
@@ -13,20 +13,20 @@ use crate::cc::{
 /// Registers `dctcp`.
 pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
     name: "dctcp",
-    summary: "DCTCP: reduces the window in proportion to the share of marked segments",
+    summary: "DCTCP: reduces the window in proportion to the fraction of marked segments",
     source: "RFC 8257; Linux 6.1 net/ipv4/tcp_dctcp.c",
     params: &[
         Param {
             name: "dctcp_shift_g",
             default: Value::Count(4),
             bounds: Bounds::Whole(0, 10),
-            doc: "Weight of a new share of marked segments, as a negative power of two.",
+            doc: "Weight of a new fraction of marked segments, as a negative power of two.",
         },
         Param {
             name: "dctcp_alpha_on_init",
             default: Value::Count(MAX_ALPHA),
             bounds: Bounds::Whole(0, MAX_ALPHA),
-            doc: "First estimate of the share of marked segments, in 1024ths.",
+            doc: "First estimate of the fraction of marked segments, in 1024ths.",
         },
     ],
     build: |args| {
@@ -52,9 +52,9 @@ const ALPHA_BITS: u32 = 10;
 struct Dctcp {
     /// Whether the connection has ECN.
     has_ecn: bool,
-    /// The weight of a new share of marked segments, as a negative power of two.
+    /// The weight of a new fraction of marked segments, as a negative power of two.
     shift: u32,
-    /// The estimate of the share of marked segments (`dctcp_alpha`).
+    /// The estimate of the fraction of marked segments (`dctcp_alpha`).
     alpha: u64,
     /// The totals at the start of the present window of data, which ends at their `snd_nxt`.
     round: Totals,
@@ -66,7 +66,7 @@ struct Dctcp {
 }
 
 impl Dctcp {
-    /// Updates the estimate with the share of marked segments in a window of data
+    /// Updates the estimate with the fraction of marked segments in a window of data
     /// (`dctcp_update_alpha`).
     fn update_alpha(&mut self, totals: &Totals) {
         let marked = totals.delivered_ce - self.round.delivered_ce;

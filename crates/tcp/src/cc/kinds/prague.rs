@@ -8,8 +8,8 @@
 //! - on a host that counts bytes, the size of segments stays the same at low rates.
 //!
 //! `prague/params.rs` has the parameters, `prague/ops.rs` the operations, and `prague/estimate.rs`
-//! the estimate of the share of marked segments. `prague/window.rs` has the additive increase and
-//! the reductions, and `prague/rate.rs` the conversions between window and rate.
+//! the estimate of the fraction of marked segments. `prague/window.rs` has the additive increase
+//! and the reductions, and `prague/rate.rs` the conversions between window and rate.
 
 mod estimate;
 mod ops;
@@ -26,10 +26,10 @@ use crate::cc::{Feedback, Totals, Window};
 pub use params::KINDS;
 use params::{CwndMode, Options};
 
-/// The estimate of the share of marked segments is in units of 2^-24. The largest estimate is one.
+/// The estimate of the fraction of marked segments is in units of 2^-24. Its maximum is one.
 const ALPHA_BITS: u32 = 24;
 const MAX_ALPHA: u64 = 1 << ALPHA_BITS;
-/// The weight of a round's share of marked segments in the estimate, as a negative power of two.
+/// The weight of a round's fraction of marked segments in the estimate, as a negative power of two.
 const SHIFT_G: u32 = 4;
 /// The binary logarithm of the unit of the fractional window.
 const CWND_UNIT: u32 = 20;
@@ -78,7 +78,7 @@ struct Prague {
     sizes_segments: bool,
     cwr_stamp: u64,
     alpha_stamp: u64,
-    /// The estimate of the share of marked segments, times 2^[`SHIFT_G`].
+    /// The estimate of the fraction of marked segments, times 2^[`SHIFT_G`].
     upscaled_alpha: u64,
     /// The growth of the window in units of [`ONE_CWND`] when all segments of one window are
     /// acknowledged without a mark.

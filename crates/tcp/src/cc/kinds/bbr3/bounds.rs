@@ -11,7 +11,7 @@ use crate::cc::{CaState, LostSegment};
 const BETA: u64 = UNIT * 30 / 100;
 /// The largest share of losses that a probe accepts (`bbr_loss_thresh`).
 const LOSS_THRESH: u64 = UNIT * 2 / 100;
-/// The share of marked segments above which a probe's data in flight counts as too high
+/// The fraction of marked segments above which a probe's data in flight counts as too high
 /// (`bbr_ecn_thresh`).
 pub(super) const ECN_THRESH: u64 = UNIT / 2;
 /// The largest share by which marks reduce the bounds (`bbr_ecn_factor`).

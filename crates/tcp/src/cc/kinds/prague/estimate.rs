@@ -1,4 +1,4 @@
-//! The estimate of the share of marked segments, which is updated once per round.
+//! The estimate of the fraction of marked segments, which is updated once per round.
 //!
 //! Source: L4STeam's Linux, `net/ipv4/tcp_prague.c` 0.7.
 

@@ -27,7 +27,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
             name: "prague_alpha_mode",
             default: Value::Count(0),
             bounds: Bounds::Whole(0, 1),
-            doc: "First estimate of the share of marked segments: 0 or 1. With 0 the first mark halves the window.",
+            doc: "First estimate of the fraction of marked segments: 0 or 1. With 0 the first mark halves the window.",
         },
         Param {
             name: "prague_cwnd_mode",
@@ -66,7 +66,7 @@ pub(super) struct Options {
     /// Eight times `prague_rtt_target` in microseconds, the unit of `srtt_us`.
     pub(super) target8: u64,
     pub(super) transition: u64,
-    /// Whether the first estimate of the share of marked segments is 1.
+    /// Whether the first estimate of the fraction of marked segments is 1.
     pub(super) starts_at_one: bool,
     pub(super) cwnd_mode: CwndMode,
     pub(super) transit: u64,
