@@ -39,12 +39,12 @@ export function quick(home) {
 }
 
 /**
- * The applications of a household: the name in the scenario, the owner, the title, the table, and
- * the largest round-trip time that the activity tolerates, if it states one. If an activity has
- * several applications, their titles end with the application's key.
+ * The applications of a household: the name in the scenario, the owner, the activity's title, the
+ * table, and the largest round-trip time that the activity tolerates, if it states one. If an
+ * activity has several applications, `part` is the application's key; otherwise it is empty.
  * @param {Home} home
- * @returns {{name: string, who: string, title: string, app: Record<string, unknown>,
- *   tolerance: string | undefined}[]}
+ * @returns {{name: string, who: string, title: string, part: string,
+ *   app: Record<string, unknown>, tolerance: string | undefined}[]}
  */
 export function applications(home) {
   const all = [];
@@ -57,8 +57,8 @@ export function applications(home) {
       let name = wanted;
       for (let number = 2; taken.has(name); number += 1) name = `${wanted}-${number}`;
       taken.add(name);
-      const told = isOne ? title : `${title}, ${key}`;
-      all.push({ name, who, title: told, app, tolerance: tolerances[key] });
+      const part = isOne ? "" : key;
+      all.push({ name, who, title, part, app, tolerance: tolerances[key] });
     }
   };
   for (const { name, does } of home.people) for (const one of does) add(name, one);

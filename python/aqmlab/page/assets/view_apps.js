@@ -10,7 +10,7 @@ import { capital, rate, time } from "./words.js";
 const opened = new Set();
 
 /**
- * @param {{name: string, who: string, title: string}[]} apps
+ * @param {{name: string, who: string, title: string, part: string}[]} apps
  * @param {import("./simulator.js").Answer} today
  * @param {import("./simulator.js").Answer} better
  * @param {string} title of the better gateway
@@ -18,11 +18,11 @@ const opened = new Set();
 export function showApps(apps, today, better, title) {
   const rank = ({ name }) => choices.verdicts.indexOf(verdictOn(today, name).word);
   const sorted = [...apps].sort((one, other) => rank(one) - rank(other));
-  const rows = sorted.map(({ name, who, title: what }) =>
+  const rows = sorted.map(({ name, who, title: what, part }) =>
     el(
       "li",
       { class: "app" },
-      el("h3", {}, capital(what), who && el("span", { class: "who-does" }, ` · ${who}`)),
+      el("h3", {}, capital(part ? `${what}, ${part}` : what), who && el("span", { class: "who-does" }, ` · ${who}`)),
       side("Today", today, name, "today"),
       side(capital(title), better, name, "better"),
       minute(name, today, better),
