@@ -45,8 +45,8 @@ pub struct Spec {
     #[serde(default)]
     pub measure: MeasureSpec,
     /// The largest extra delay that a host adds to a packet it receives. The delay is drawn
-    /// uniformly per packet and models interrupts and scheduling. The delay does not reorder
-    /// packets.
+    /// uniformly per packet and models interrupts and scheduling. The delay reorders
+    /// packets only on a route whose jitter may reorder them.
     #[serde(default, rename = "host_jitter_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub host_jitter: Duration,
