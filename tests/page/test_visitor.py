@@ -1,4 +1,4 @@
-"""Rows, notices and steps that visitors read without knowledge of networks."""
+"""Rows, notices and steps for visitors without knowledge of networks."""
 
 from __future__ import annotations
 

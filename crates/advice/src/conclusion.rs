@@ -45,7 +45,7 @@ pub(crate) fn of(known: &Evidence) -> Conclusion {
 }
 
 /// Returns the descriptions of applications, each once. If there are more than [`MOST_NAMED`], the
-/// last text is the number of applications that are not named.
+/// last text states the number of descriptions that are left out.
 pub(crate) fn named<'a>(known: &Evidence, apps: impl Iterator<Item = &'a Report>) -> Vec<String> {
     let mut names = Vec::new();
     for name in apps.map(|verdict| known.words(&verdict.app)) {

@@ -251,7 +251,7 @@ impl Owner {
         self.addresses[side.index()]
     }
 
-    /// Sets the codepoint and the ECN field of a socket's packets. TCP ignores the ECN field.
+    /// Sets the DSCP and the ECN field of a socket's packets. TCP ignores the ECN field.
     fn set_services(&self, fd: &OwnedFd, ecn: Ecn) -> io::Result<()> {
         match self.dscp << 2 | ecn.bits() {
             0 => Ok(()),

@@ -1,4 +1,4 @@
-//! Kinds with parameters, such as "`fq_codel` limit=1000".
+//! Kinds with parameters, such as `"fq_codel limit=1000"`.
 
 use std::collections::BTreeMap;
 

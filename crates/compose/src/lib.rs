@@ -10,7 +10,7 @@
 //! |------------|----------------------------------------------------|
 //! | `scenario` | the keys that a scenario may use                   |
 //! | `quantity` | quantities with units: "40 ms", "12 Mbit/s", "5 %" |
-//! | `choice`   | kinds with parameters: "`fq_codel` limit=1000"     |
+//! | `choice`   | kinds with parameters: `"fq_codel limit=1000"`     |
 //! | `line`     | links of the gateway and of the modem              |
 //! | `app`      | applications, their copies and routes              |
 

@@ -63,7 +63,7 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Ordered<V> {
     }
 }
 
-/// A discipline with parameters: "`fq_codel` limit=1000", or a table.
+/// A discipline with parameters: `"fq_codel limit=1000"`, or a table.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Choice {

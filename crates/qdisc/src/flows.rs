@@ -2,7 +2,7 @@
 //! bytes. New flows are served before flows with a standing backlog.
 //!
 //! Sources: RFC 8290 §4.1 and §4.2; Linux 6.1 `net/sched/sch_fq_codel.c`; FreeBSD 10.4
-//! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. [`Rules`] chooses between their differences.
+//! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. [`Rules`] selects one of the three.
 //!
 //! Difference: the RFC, Linux and FreeBSD hash the five-tuple with a random key, so their hash
 //! collisions cannot be reproduced. This module mixes the packet's own tuple hash with a salt of

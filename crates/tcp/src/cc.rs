@@ -213,10 +213,11 @@ pub trait CongestionControl: Send {
         false
     }
 
-    /// Processes the totals of an acknowledgement (Linux's `in_ack_event`). The connection calls
-    /// this function with accurate ECN and, if the controller needs ECN, with classic ECN. With
-    /// classic ECN the totals omit the segments that the acknowledgement covers cumulatively, as in
-    /// Linux 6.1. With accurate ECN the totals include these segments, as in Linux 6.18.
+    /// Processes the totals of an acknowledgement (Linux's `in_ack_event`). A connection with
+    /// accurate ECN calls this function. A connection with classic ECN calls it only if the
+    /// controller needs ECN. With classic ECN the totals omit the segments that the
+    /// acknowledgement covers cumulatively, as in Linux 6.1. With accurate ECN the totals include
+    /// these segments, as in Linux 6.18.
     fn on_totals(&mut self, totals: &Totals) {
         let _ = totals;
     }

@@ -145,7 +145,7 @@ profile! {
     /// Whether the receive buffer grows automatically.
     receive_tuning (flag) = true;
     /// The initial size of the receive buffer (`tcp_rmem[1]`). Linux offers the part given by
-    /// `adv_win_scale` as window.
+    /// `adv_win_scale` as the window.
     receive_buffer (bytes) = 131_072, BUFFER;
     /// The maximum size of the receive buffer (`tcp_rmem[2]`).
     receive_buffer_max (bytes) = 6_291_456, BUFFER;

@@ -45,7 +45,7 @@ pub trait Engine {
     /// already scheduled.
     fn call_at(&mut self, app: u32, at: Instant);
 
-    /// Opens the socket that `app` knows as `id`. Returns the engine's number of the connection.
+    /// Opens the socket that `app` knows as `id`. Returns the connection's number within the engine.
     fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32;
 
     /// Writes up to `bytes` at one end; returns the number of bytes that the send buffer accepted.

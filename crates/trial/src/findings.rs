@@ -167,7 +167,7 @@ impl Drops {
 pub struct ConnFindings {
     /// The index of the application in the trial.
     pub flow: usize,
-    /// The application's number of the connection.
+    /// The connection's number within its application.
     pub number: u32,
     /// The time at which the connection was opened.
     pub opened: Instant,

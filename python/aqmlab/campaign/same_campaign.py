@@ -46,10 +46,10 @@ def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None)
 
 
 def _told(campaign: Campaign, manifest: Manifest) -> str:
-    """Describes the campaign in a folder for an error.
+    """Describes the campaign in a folder, as text for an error.
 
-    The text adds that `campaign` has another engine or version. Otherwise, if name and command are
-    equal, it adds that the scenario has changed.
+    If `campaign` has another engine or version, the text also names these. Otherwise, if name and
+    command are equal, it adds that the scenario has changed.
     """
     about = campaign.about
     made_by = registry.made_by(manifest.engine, manifest.versions)

@@ -253,7 +253,7 @@ def _meant(keys: tuple[str, ...], problem: BadValueError) -> BadValueError:
 
 
 def _shortened(devices: Mapping[str, Any]) -> Table:
-    """Writes activities without further settings as plain text."""
+    """The devices, with each activity without further settings as plain text."""
     return {
         name: [use["does"] if list(use) == ["does"] else use for use in some]
         for name, some in devices.items()

@@ -12,8 +12,8 @@
 //! lowers the offered rate. Bytes written while TCP cannot send leave in full segments, because the
 //! stream has no message boundaries.
 //!
-//! Differences: without blocking the schedule is exact, while nttcp sleeps between writes. At a
-//! rate below one sample per second, each message has one sample; the sources do not cover such
+//! Differences: unless a write blocks, the schedule is exact, while nttcp sleeps between writes. At
+//! a rate below one sample per second, each message has one sample; the sources do not cover such
 //! rates.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};

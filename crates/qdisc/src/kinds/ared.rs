@@ -49,7 +49,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[
     },
     Kind {
         name: "red_floyd",
-        summary: "RED with its thresholds in packets, as in ns",
+        summary: "RED with its thresholds in packets, as in ns-3",
         source: "Floyd and Jacobson 1993; ns-3 red-queue-disc.cc",
         params: &[
             limit(25),

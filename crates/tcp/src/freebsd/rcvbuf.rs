@@ -1,4 +1,4 @@
-//! The receive buffer. The whole buffer is offered as window, and it grows in steps.
+//! The receive buffer. The whole buffer is offered as the window, and it grows in steps.
 //!
 //! Sources: FreeBSD 10.4 `tcp_output.c`, `tcp_syncache.c`, `tcp_input.c` (`tcp_mss`); 10.0 to 10.3
 //! `tcp_input.c` (automatic sizing of the receive socket buffer). Releases 10.0 to 10.3 grow the

@@ -56,7 +56,7 @@ impl RcvWindow {
         window
     }
 
-    /// Returns the part of `memory` that is offered as window (`tcp_win_from_space`).
+    /// Returns the part of `memory` that is offered as the window (`tcp_win_from_space`).
     #[inline]
     pub(super) const fn window_in(&self, memory: u64) -> u64 {
         if self.adv_win_scale == 0 {

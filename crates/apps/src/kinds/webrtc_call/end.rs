@@ -97,7 +97,7 @@ impl Timer {
 pub(crate) struct End<'a> {
     /// The network and the clock.
     pub(crate) io: &'a mut dyn Io,
-    /// The contents of the datagrams on the path from this end.
+    /// The contents of this end's datagrams in flight.
     pub(crate) wire: &'a mut Wire,
     /// The socket of the call.
     pub(crate) conn: ConnId,

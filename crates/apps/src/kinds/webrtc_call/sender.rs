@@ -15,7 +15,7 @@ use super::settings::Settings;
 use super::speech::{self, SpeechPacket};
 use super::wire::{Content, Frame, Media, VideoPacket};
 
-/// A video packet on the path.
+/// A video packet in flight.
 #[derive(Clone, Copy, Debug)]
 enum Sent {
     /// The first transmission of the video packet with this number.

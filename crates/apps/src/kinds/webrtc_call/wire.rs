@@ -1,6 +1,6 @@
 //! The contents of the datagrams of one end.
 //!
-//! A datagram on the path has a size and a number, but no content. The sending end stores the
+//! A datagram in flight has a size and a number, but no content. The sending end stores the
 //! content under this number. The other end takes the content when the datagram arrives.
 
 use std::collections::VecDeque;
@@ -68,7 +68,7 @@ pub(crate) enum Content {
     KeyRequest,
 }
 
-/// The contents of the datagrams on the path from one end.
+/// The contents of one end's datagrams in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Wire {
     /// The number of the first datagram kept.

@@ -1,4 +1,4 @@
-//! The congestion window: the share of frames to leave out while too much data is on the path.
+//! The congestion window: the share of frames to leave out while too much data is in flight.
 //!
 //! Source: libwebrtc (2025-06) `congestion_window_pushback_controller.cc`,
 //! `goog_cc_network_control.cc` and `rate_control_settings.cc`, whose default is
@@ -14,7 +14,7 @@ const LEAST_BYTES: f64 = 2.0 * 1_500.0;
 const LEAST_BPS: f64 = 30e3;
 const ROUND_TRIPS: usize = 32;
 
-/// The window, the data on the path, and the proportion of the target that the encoder may use.
+/// The window, the data in flight, and the proportion of the target that the encoder may use.
 #[derive(Debug)]
 pub(crate) struct CongestionWindowPushback {
     /// For each of the last reports, the longest time between a packet and the report on it.
@@ -59,7 +59,7 @@ impl CongestionWindowPushback {
     }
 
     /// Adapts the proportion of the target that the encoder may use. The proportion depends on the
-    /// data on the path.
+    /// data in flight.
     pub(crate) fn adapt(&mut self) {
         let Some(bytes) = self.bytes else { return };
         let fill = self.outstanding / bytes;

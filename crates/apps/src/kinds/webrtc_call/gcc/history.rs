@@ -1,7 +1,7 @@
 //! The packets that were sent, by their transport-wide numbers.
 //!
 //! Source: libwebrtc (2025-06) `transport_feedback_adapter.cc`. A packet is kept for a minute. A
-//! packet is on the path until a report names this packet or a later packet.
+//! packet is in flight until a report names this packet or a later packet.
 
 use std::collections::VecDeque;
 
@@ -35,8 +35,8 @@ pub(super) struct History {
     /// The transport-wide sequence number of the first packet.
     first: u64,
     packets: VecDeque<Sent>,
-    /// The transport-wide sequence number of the first packet on the path.
-    on_path: u64,
+    /// The transport-wide sequence number of the first packet in flight.
+    first_in_flight: u64,
 }
 
 impl History {
@@ -46,12 +46,12 @@ impl History {
         self.first + self.packets.len() as u64 - 1
     }
 
-    /// Removes packets older than a minute. Returns the bytes of the removed packets that were on
-    /// the path.
+    /// Removes packets older than a minute. Returns the bytes of the removed packets that were in
+    /// flight.
     pub(super) fn expire(&mut self, now: Instant) -> f64 {
         let mut bytes = 0.0;
         for old in expired(&mut self.packets, |one| now.since(one.at) > KEPT) {
-            if self.first >= self.on_path {
+            if self.first >= self.first_in_flight {
                 bytes += f64::from(old.bytes);
             }
             self.first += 1;
@@ -59,16 +59,16 @@ impl History {
         bytes
     }
 
-    /// Records that the packets up to the end of a report are no longer on the path. Returns their
+    /// Records that the packets up to the end of a report are no longer in flight. Returns their
     /// bytes.
     pub(super) fn settle(&mut self, report: &Report) -> f64 {
         let end = report.first + report.arrivals.len() as u64;
         let place =
             |number: u64| (number.saturating_sub(self.first) as usize).min(self.packets.len());
-        let (from, to) = (place(self.on_path), place(end));
+        let (from, to) = (place(self.first_in_flight), place(end));
         let left = self.packets.range(from..to.max(from));
         let bytes = left.map(|one| f64::from(one.bytes)).sum();
-        self.on_path = self.on_path.max(end);
+        self.first_in_flight = self.first_in_flight.max(end);
         bytes
     }
 
