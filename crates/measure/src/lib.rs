@@ -32,7 +32,7 @@ pub use histogram::Histogram;
 pub use jitter::Jitter;
 pub use meter::{Meter, Settings};
 pub use pairs::RoundTrip;
-pub use record::{Fate, PacketRecord, Records};
+pub use record::{Fate, PacketRecord, RecordedHeader, Records};
 pub use report::{DirectionReport, FlowReport};
 pub use series::Bin;
 pub use stats::{BoxStats, box_stats, fivenum, jain, mean, quantile, standard_deviation};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aqmlab_core::{Direction, Ecn, Header, Instant, Packet, Reason, UdpHeader};
+use aqmlab_core::{Direction, Ecn, Header, Instant, Packet, Reason, TcpHeader, UdpHeader};
 
 /// Whether a packet was received or dropped, or was still in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,30 @@ pub enum Fate {
     Received(Instant),
     /// The packet was dropped on the way, at this time and for this reason.
     Dropped(Instant, Reason),
+}
+
+/// The transport header of a packet as a tap sees it. The contents of QUIC are encrypted, so a QUIC
+/// datagram is a UDP datagram whose tag is the packet's identity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordedHeader {
+    /// A TCP segment.
+    Tcp(TcpHeader),
+    /// A UDP datagram.
+    Udp(UdpHeader),
+    /// An ICMP echo request or reply.
+    Icmp(UdpHeader),
+}
+
+impl RecordedHeader {
+    /// Returns the header of `packet` as a tap sees it.
+    fn of(packet: &Packet) -> Self {
+        match &packet.header {
+            Header::Tcp(tcp) => Self::Tcp(tcp.clone()),
+            Header::Udp(udp) => Self::Udp(*udp),
+            Header::Quic(_) => Self::Udp(UdpHeader { tag: packet.id }),
+            Header::Icmp(icmp) => Self::Icmp(*icmp),
+        }
+    }
 }
 
 /// The record of one packet: its headers, and the times at which it passed the taps.
@@ -39,18 +63,13 @@ pub struct PacketRecord {
     pub ecn_sent: Ecn,
     /// The ECN field at arrival.
     pub ecn: Ecn,
-    /// The transport header as sent. The contents of QUIC are encrypted, so the record of a QUIC
-    /// datagram has a UDP header whose tag is the packet's identity.
-    pub header: Header,
+    /// The transport header as sent.
+    pub header: RecordedHeader,
 }
 
 impl PacketRecord {
     /// Returns the record of a packet that passes the tap at its sender at `now`.
     pub fn new(packet: &Packet, now: Instant) -> Self {
-        let header = match &packet.header {
-            Header::Quic(_) => Header::Udp(UdpHeader { tag: packet.id }),
-            header => header.clone(),
-        };
         Self {
             id: packet.id,
             sent: now,
@@ -62,7 +81,7 @@ impl PacketRecord {
             direction: packet.direction,
             ecn_sent: packet.ecn,
             ecn: packet.ecn,
-            header,
+            header: RecordedHeader::of(packet),
         }
     }
 
@@ -127,7 +146,7 @@ impl Records {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::{PacketFields, SackBlocks, TcpHeader};
+    use aqmlab_core::{PacketFields, QuicDatagram, SackBlocks};
 
     use super::*;
 
@@ -137,15 +156,25 @@ mod tests {
         let mut sack = SackBlocks::default();
         sack.push(100, 200, 300);
         let plain = TcpHeader { seq: 5, ack: 100, payload: 1_448, ..TcpHeader::default() };
-        for header in [
-            Header::Tcp(TcpHeader { sack, ..plain.clone() }),
-            Header::Tcp(TcpHeader { mss: 1_460, window_scale: 255, ..plain.clone() }),
-            Header::Tcp(plain),
-            Header::Udp(UdpHeader { tag: 7 }),
-            Header::Icmp(UdpHeader { tag: u64::MAX }),
+        let [tcp, with_sack, syn] = [
+            plain.clone(),
+            TcpHeader { sack, ..plain.clone() },
+            TcpHeader { mss: 1_460, window_scale: 255, ..plain },
+        ];
+        let [udp, icmp] = [7, u64::MAX].map(|tag| UdpHeader { tag });
+        for (header, recorded) in [
+            (Header::Tcp(with_sack.clone()), RecordedHeader::Tcp(with_sack)),
+            (Header::Tcp(syn.clone()), RecordedHeader::Tcp(syn)),
+            (Header::Tcp(tcp.clone()), RecordedHeader::Tcp(tcp)),
+            (Header::Udp(udp), RecordedHeader::Udp(udp)),
+            (Header::Icmp(icmp), RecordedHeader::Icmp(icmp)),
+            (
+                Header::Quic(Box::new(QuicDatagram { packets: Vec::new() })),
+                RecordedHeader::Udp(UdpHeader { tag: 1 }),
+            ),
         ] {
             let packet = Packet::from(PacketFields { header, ..PacketFields::plain(1, 2, 1_500) });
-            assert_eq!(PacketRecord::new(&packet, Instant::ZERO).header, packet.header);
+            assert_eq!(PacketRecord::new(&packet, Instant::ZERO).header, recorded);
         }
     }
 

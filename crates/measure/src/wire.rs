@@ -6,9 +6,9 @@
 //! numbers, and the application's number in a datagram's first eight bytes. The IP identification
 //! is the low 16 bits of the packet's identity.
 
-use aqmlab_core::{Direction, Ecn, FiveTuple, Header, TcpFlags, TcpHeader};
+use aqmlab_core::{Direction, Ecn, FiveTuple, TcpFlags, TcpHeader};
 
-use crate::record::PacketRecord;
+use crate::record::{PacketRecord, RecordedHeader};
 
 const IP_LEN: usize = 20;
 const TCP_LEN: usize = 20;
@@ -43,17 +43,16 @@ pub(crate) fn encode(
     ipv4(out, record, guise)?;
     let transport = out.len();
     let (headers, checksum_at, pseudo) = match &record.header {
-        Header::Tcp(tcp) => (tcp_segment(out, tcp, guise)?, 16, true),
-        Header::Udp(udp) => (udp_datagram(out, record, udp.tag, guise), 6, true),
-        Header::Quic(_) => (udp_datagram(out, record, record.id, guise), 6, true),
-        Header::Icmp(icmp) => (icmp_echo(out, record, icmp.tag, guise), 2, false),
+        RecordedHeader::Tcp(tcp) => (tcp_segment(out, tcp, guise)?, 16, true),
+        RecordedHeader::Udp(udp) => (udp_datagram(out, record, udp.tag, guise), 6, true),
+        RecordedHeader::Icmp(icmp) => (icmp_echo(out, record, icmp.tag, guise), 2, false),
     };
     let total = record.ip_len as usize;
     if total < IP_LEN + headers {
         return Err(format!("{total} bytes cannot hold headers of {} bytes", IP_LEN + headers));
     }
     let rest = (total - IP_LEN - headers) as u32;
-    if let Header::Tcp(tcp) = &record.header
+    if let RecordedHeader::Tcp(tcp) = &record.header
         && tcp.payload != rest
     {
         return Err(format!("{rest} bytes follow the headers, the segment has {}", tcp.payload));
@@ -64,7 +63,7 @@ pub(crate) fn encode(
     }
     let folded = match (fold(sum), &record.header) {
         // RFC 768: a checksum field of zero means that there is no checksum.
-        (0, Header::Udp(_) | Header::Quic(_)) => 0xffff,
+        (0, RecordedHeader::Udp(_)) => 0xffff,
         (folded, _) => folded,
     };
     let checksum_at = transport + checksum_at;
@@ -211,7 +210,7 @@ fn fold(mut sum: u64) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aqmlab_core::{Instant, Packet, PacketFields, SackBlocks, UdpHeader};
+    use aqmlab_core::{Header, Instant, Packet, PacketFields, SackBlocks, UdpHeader};
     use etherparse::TcpOptionElement::{
         MaximumSegmentSize, Noop, SelectiveAcknowledgement, SelectiveAcknowledgementPermitted,
         Timestamp, WindowScale,

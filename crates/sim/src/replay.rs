@@ -129,8 +129,8 @@ const UNIT: i64 = 64;
 pub fn replay(recording: &Recording) -> Result<Comparison, SpecError> {
     recording.check()?;
     let mut qdisc = recording.build()?;
-    let Course { times, moved, late } = recording.course()?;
-    let mut player = Player::new(recording);
+    let Course { times, shift, moved, late } = recording.course()?;
+    let mut player = Player::new(recording, shift);
     (player.result.moved, player.result.late) = (moved, late.len());
     if !late.is_empty() {
         // A few bytes are leaked once per recording with late timers. Timers are copied with their
@@ -206,18 +206,18 @@ impl Recording {
                 at
             })
             .collect();
-        let (moved, late) = self.align(&mut times)?;
+        let Alignment { shift, moved, late } = self.align(&mut times)?;
         let early = || SpecError::new("recording", "it begins before the clock's zero");
         let instants = times.iter().map(|&at| u64::try_from(at).ok().map(Instant::from_nanos));
-        Ok(Course { times: instants.collect::<Option<_>>().ok_or_else(early)?, moved, late })
+        let times = instants.collect::<Option<_>>().ok_or_else(early)?;
+        Ok(Course { times, shift, moved, late })
     }
 
     /// Shifts all times so that the timer's updates fall between the same operations as in the
-    /// recording. Returns the number of operations that had to be moved in addition, and the
-    /// expiries at which the timer must be late.
-    fn align(&self, times: &mut [i64]) -> Result<(usize, Vec<Instant>), SpecError> {
+    /// recording.
+    fn align(&self, times: &mut [i64]) -> Result<Alignment, SpecError> {
         if self.updates.is_empty() {
-            return Ok((0, Vec::new()));
+            return Ok(Alignment::default());
         }
         let schedule = self.schedule(times)?;
         let shift = schedule.shift.div_euclid(UNIT) * UNIT;
@@ -231,7 +231,7 @@ impl Recording {
                 moved += 1;
             }
         }
-        Ok((moved, schedule.late))
+        Ok(Alignment { shift, moved, late: schedule.late })
     }
 
     /// Returns the schedule of the simulator's timer, with one expiry for each update.
@@ -262,9 +262,21 @@ impl Recording {
     }
 }
 
-/// The times of the operations for the simulator's discipline.
+/// The change of all times by [`Recording::align`].
+#[derive(Default)]
+struct Alignment {
+    /// The nanoseconds by which all times are earlier than recorded.
+    shift: i64,
+    /// The number of operations that were moved in addition.
+    moved: usize,
+    /// The expiries at which the timer must be late.
+    late: Vec<Instant>,
+}
+
+/// The times of the operations for the simulator's discipline, and how they were aligned.
 struct Course {
     times: Vec<Instant>,
+    shift: i64,
     moved: usize,
     late: Vec<Instant>,
 }
@@ -361,11 +373,13 @@ struct Player<'a> {
     drops: BTreeMap<usize, Vec<u64>>,
     draws: BTreeMap<usize, Vec<u64>>,
     later: BTreeMap<usize, Vec<u64>>,
+    /// The nanoseconds by which all times are earlier than recorded.
+    shift: i64,
     result: Comparison,
 }
 
 impl<'a> Player<'a> {
-    fn new(recording: &'a Recording) -> Self {
+    fn new(recording: &'a Recording, shift: i64) -> Self {
         let hosts = recording.hosts.iter();
         Self {
             recording,
@@ -376,6 +390,7 @@ impl<'a> Player<'a> {
             drops: by_place(&recording.drops),
             draws: by_place(&recording.draws),
             later: by_place(&recording.later),
+            shift,
             result: Comparison::default(),
         }
     }
@@ -383,8 +398,7 @@ impl<'a> Player<'a> {
     /// Performs operation `place` on the simulator's discipline.
     fn step(&self, place: usize, now: Instant, qdisc: &mut dyn Qdisc) -> Done {
         let mut rng = Rng::saying(self.draws.get(&place).map_or(&[], Vec::as_slice));
-        let later = self.later.get(&place).map_or(&[][..], Vec::as_slice).iter();
-        let mut log = Dropped { ids: Vec::new(), later };
+        let mut log = self.log(place);
         let mut cx = Cx { now, rng: &mut rng, log: &mut log };
         let offered = self.recording.offer[place] == 1;
         let given = if offered {
@@ -401,6 +415,11 @@ impl<'a> Player<'a> {
         });
         let marked = self.is_marked(given);
         Done { offered, given, marked, dropped: log.ids, draws: rng.said() }
+    }
+
+    fn log(&self, place: usize) -> Dropped<'_> {
+        let later = self.later.get(&place).map_or(&[][..], Vec::as_slice).iter();
+        Dropped { ids: Vec::new(), later, shift: self.shift }
     }
 
     fn expected(&self, place: usize) -> Done {
@@ -465,7 +484,10 @@ fn by_place(pairs: &[(usize, u64)]) -> BTreeMap<usize, Vec<u64>> {
 /// The packets that were dropped in an operation, and the further clock readings in it.
 struct Dropped<'a> {
     ids: Vec<u64>,
+    /// The recorded readings, in nanoseconds since the clock's zero.
     later: std::slice::Iter<'a, u64>,
+    /// The nanoseconds by which all times are earlier than recorded.
+    shift: i64,
 }
 
 impl Log for Dropped<'_> {
@@ -477,7 +499,8 @@ impl Log for Dropped<'_> {
     }
 
     fn read_clock(&mut self, now: Instant) -> Instant {
-        self.later.next().map_or(now, |&ns| Instant::from_nanos(ns))
+        let read = |&ns: &u64| Instant::from_nanos(ns.saturating_add_signed(-self.shift));
+        self.later.next().map_or(now, read)
     }
 }
 

@@ -6,9 +6,9 @@
 
 use std::io::{self, Write};
 
-use aqmlab_core::{Direction, Duration, FiveTuple, Header, Instant, Side, TcpFlags};
+use aqmlab_core::{Direction, Duration, FiveTuple, Instant, Side, TcpFlags};
 
-use crate::record::PacketRecord;
+use crate::record::{PacketRecord, RecordedHeader};
 use crate::wire::{Guise, encode};
 
 /// The magic number of captures with nanosecond timestamps.
@@ -128,7 +128,7 @@ impl<'a, W: Write> CaptureWriter<'a, W> {
         let leaves = self.side.sends() == record.direction;
         let scales = &mut self.scales[record.conn as usize];
         let mine = record.direction.index();
-        if let Header::Tcp(tcp) = &record.header
+        if let RecordedHeader::Tcp(tcp) = &record.header
             && tcp.flags.has(TcpFlags::SYN)
         {
             scales[mine] = (tcp.window_scale <= 14).then_some(tcp.window_scale);

@@ -69,14 +69,14 @@ fn a_timer_is_put_where_it_was() {
     // later.
     one.time = vec![9_000_000_000, 1_000, 19_999_500, 1_000, 1_000, 1_000];
     one.updates = vec![1, 3];
-    let Course { times, moved, late } = one.course().unwrap();
+    let Course { times, moved, late, .. } = one.course().unwrap();
     let ms = Instant::from_millis;
     assert!(times[0] < ms(512) && ms(512) <= times[1]);
     assert!(times[2] < ms(532) && ms(532) <= times[3]);
     assert_eq!((moved, late.len()), (0, 0));
     // The second update follows an operation that took place 500 ns after the update was due.
     one.updates = vec![1, 4];
-    let Course { times, moved, late } = one.course().unwrap();
+    let Course { times, moved, late, .. } = one.course().unwrap();
     assert_eq!((times[3] < ms(532), ms(532) <= times[4], moved), (true, true, 1));
     assert!(late.is_empty());
 }
@@ -88,9 +88,21 @@ fn a_timer_that_was_late_is_late_again() {
     // recording.
     one.time = vec![9_000_000_000, 1_000, 22_000_000, 3_000_000, 1_000, 1_000];
     one.updates = vec![1, 3];
-    let Course { times, moved, late } = one.course().unwrap();
+    let Course { times, moved, late, .. } = one.course().unwrap();
     let ms = Instant::from_millis;
     assert_eq!((moved, late), (0, vec![ms(532)]));
     assert!(times[2] < ms(536) && ms(536) <= times[3]);
     assert_eq!(replay(&one).unwrap().late, 1);
+}
+
+#[test]
+fn a_further_reading_of_the_clock_is_shifted_like_the_operations() {
+    let mut one = recording_of_pie();
+    one.time = vec![9_000_000_000, 1_000, 19_999_500, 1_000, 1_000, 1_000];
+    one.updates = vec![1, 3];
+    // The reading took place 300 ns after its operation began.
+    one.later = vec![(1, 9_000_001_300)];
+    let Course { times, shift, .. } = one.course().unwrap();
+    let read = Player::new(&one, shift).log(1).read_clock(times[1]);
+    assert_eq!(read, times[1] + Duration::from_nanos(300));
 }

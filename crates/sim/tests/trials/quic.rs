@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use aqmlab_sim::Outcome;
 use aqmlab_trial::Column;
 use serde_json::{Value, json};
 
@@ -147,23 +148,46 @@ fn a_table_of_connections_has_one_row_for_a_connection() {
     assert!(matches!(conns.column("closed_s"), Some(Column::Float(at)) if at[0] > 0.0));
 }
 
+/// Runs one page with one object of `size` bytes over a line of 20 Mbit/s with a round-trip time of
+/// 100 ms.
+fn page_of_one_object(protocol: &str, size: u64) -> Outcome {
+    let params = json!({
+        "protocol": protocol, "pages": 1, "page": "custom", "objects": 1, "size": size, "hosts": 1,
+    });
+    run(&home(20.0, 5.0, &fifo(100), 100, &[app("browsing", "web", &params)]))
+}
+
+fn load_ms(outcome: &Outcome) -> f64 {
+    let row = [("flow", "browsing"), ("metric", "page_load_p50_ms")];
+    number(outcome, "apps", &row, "value")
+}
+
 #[test]
 fn pages_over_http3_open_sooner_and_resumed_ones_soonest() {
-    let page = |protocol: &str| {
-        // The page has one small object, so that only the handshakes differ.
-        let params = json!({
-            "protocol": protocol, "pages": 1, "page": "custom", "objects": 1, "size": 5_000,
-            "hosts": 1,
-        });
-        let outcome = run(&home(20.0, 5.0, &fifo(100), 100, &[app("browsing", "web", &params)]));
-        let row = [("flow", "browsing"), ("metric", "page_load_p50_ms")];
-        let conns = outcome.table("conns").expect("there is a table").rows();
-        (number(&outcome, "apps", &row, "value"), conns)
-    };
-    let [(http2, _), (http3, conns), (resumed, _)] = ["http2", "http3", "http3_0rtt"].map(page);
+    // The object is small, so that only the handshakes differ.
+    let pages =
+        ["http2", "http3", "http3_0rtt"].map(|protocol| page_of_one_object(protocol, 5_000));
+    let conns = pages[1].table("conns").expect("there is a table").rows();
     assert_eq!(conns, 1, "streams are not connections");
+    let [http2, http3, resumed] = pages.each_ref().map(load_ms);
     assert!((http2 - http3 - 100.0).abs() < 10.0, "{http2} ms and {http3} ms");
     assert!((http3 - resumed - 100.0).abs() < 10.0, "{http3} ms and {resumed} ms");
+}
+
+/// The initial window of QUIC has ten datagrams of 1452 bytes, up to 1418 bytes of them data. The
+/// server sends `HANDSHAKE_DONE` before its response. While it is in flight, only nine full
+/// datagrams fit into the window (RFC 9001 §4.1.2, RFC 9002 §7 and §7.2). TCP's initial window has
+/// ten segments of 1448 bytes. A response has 300 bytes in addition to its object.
+#[test]
+fn a_response_of_ten_datagrams_saves_no_round_trip_over_http3() {
+    let nine = 9 * 1_418 - 300;
+    for (size, saved_ms) in [(nine - 200, 100.0), (nine + 50, 0.0), (14_100, 0.0), (14_400, 100.0)]
+    {
+        let [http2, http3] =
+            ["http2", "http3"].map(|protocol| load_ms(&page_of_one_object(protocol, size)));
+        let saves_ms = http2 - http3;
+        assert!((saves_ms - saved_ms).abs() < 3.0, "{size} bytes: HTTP/3 saves {saves_ms} ms");
+    }
 }
 
 #[test]

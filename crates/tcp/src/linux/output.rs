@@ -183,7 +183,9 @@ impl Linux {
         let seq = tcb.snd.nxt;
         let fin = tags & FIN != 0;
         tcb.snd.fin_sent |= fin;
-        self.on_data_sent(tcb);
+        if payload > 0 {
+            self.on_data_sent(tcb);
+        }
         self.tsq.on_sent();
         let mut sent = Sent::new(seq, payload, tags);
         let control = sent.control().with(control);
@@ -202,7 +204,7 @@ impl Linux {
     }
 
     /// Records that a data segment is about to be sent, for the congestion control, pacing and
-    /// delayed acknowledgements.
+    /// delayed acknowledgements. A FIN without payload is not a data segment (`__tcp_transmit_skb`).
     #[inline]
     pub(super) fn on_data_sent(&mut self, tcb: &mut Tcb) {
         tcb.on_data_sent();
@@ -250,6 +252,28 @@ mod tests {
         for number in 1..=6 {
             linux.send_burst(&mut tcb, Burst { bytes: 2 * 1_448, fin: false }, 1_448);
             assert_eq!(tcb.pacer.departure() > tcb.now(), number >= 5, "burst {number}");
+        }
+    }
+
+    /// Linux calls `tcp_event_data_sent` and adds to `data_segs_out` only for an `skb` with payload.
+    #[test]
+    fn a_fin_without_payload_is_no_data_segment() {
+        for (payload, is_data) in [(0, false), (1, true)] {
+            let (mut linux, mut tcb) = testing::open("reno");
+            linux.delack.start(&tcb);
+            linux.enter_quick_ack(&tcb, 2);
+            tcb.clock.now = Instant::from_millis(8);
+            tcb.snd.extend(payload);
+            tcb.snd.fin_wanted = true;
+            linux.send_burst(&mut tcb, Burst { bytes: payload, fin: true }, 1_448);
+            assert!(tcb.snd.fin_sent);
+            assert_eq!(tcb.snd.last_sent == tcb.now(), is_data, "{payload} bytes: last_sent");
+            // Data sent soon after data received ends quick acknowledgements.
+            assert_eq!(linux.delack.is_urgent(), !is_data, "{payload} bytes: pingpong");
+            let head = tcb.board.front_id().expect("the FIN is outstanding");
+            tcb.clock.now = Instant::from_millis(12);
+            assert!(linux.resend(&mut tcb, head));
+            assert_eq!(tcb.snd.last_sent == tcb.now(), is_data, "{payload} bytes sent again");
         }
     }
 }

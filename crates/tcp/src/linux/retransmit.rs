@@ -88,7 +88,9 @@ impl Linux {
         }
         let nothing_out = tcb.board.is_empty();
         self.undo.on_resend();
-        self.on_data_sent(tcb);
+        if sent.len > 0 {
+            self.on_data_sent(tcb);
+        }
         tcb.pace(u64::from(sent.len));
         self.tsq.on_sent();
         self.emit(tcb, (sent.seq, sent.len), sent.control(), Transmission::Retransmission);
