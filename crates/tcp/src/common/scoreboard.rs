@@ -238,7 +238,8 @@ impl Scoreboard {
 
     /// Returns the segments that end at or before `una`, if there are any and if none of them has a
     /// tag S or L or was retransmitted.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "keeps the summary in registers")]
+    #[inline(always)]
     pub(crate) fn originals(&self, una: u64) -> Option<Originals> {
         let front = self.front()?;
         let (mut last, mut next) = (None, self.first());

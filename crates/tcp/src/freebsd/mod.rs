@@ -133,13 +133,15 @@ impl FreeBsd {
     fn emit(
         &mut self,
         tcb: &mut Tcb,
-        bytes: (u64, u32),
+        (seq, payload): (u64, u32),
         flags: TcpFlags,
         transmission: Transmission,
     ) {
         self.receive_buffer.start_counting(tcb.clock.timestamp());
         let window = self.select_window(tcb);
-        tcb.emit(bytes, flags, transmission, window);
+        let header = tcb.header(window);
+        let flags = header.flags.with(flags);
+        tcb.emit(TcpHeader { seq, payload, flags, ..header }, transmission);
         self.owed_ack = OwedAck::default();
         tcb.timers.delayed_ack = Instant::NEVER;
     }

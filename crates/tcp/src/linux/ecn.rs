@@ -95,7 +95,7 @@ impl Linux {
         let window = self.select_window(tcb);
         let seq = tcb.snd.max.max(tcb.snd.nxt);
         let all = std::mem::replace(&mut tcb.rcv.nxt, nxt);
-        tcb.emit((seq, 0), TcpFlags::default(), Transmission::Original, window);
+        tcb.emit(TcpHeader { seq, ..tcb.header(window) }, Transmission::Original);
         tcb.rcv.nxt = all;
     }
 

@@ -6,7 +6,7 @@
 //!
 //! `tso.rs` determines the bursts.
 
-use aqmlab_core::{Instant, TcpFlags};
+use aqmlab_core::{Instant, SackBlocks, TcpFlags, TcpHeader};
 
 use super::Linux;
 use super::tlp::TimeoutFrom;
@@ -125,22 +125,27 @@ impl Linux {
     /// Sends a burst in segments of up to `mss` bytes. Returns the number of segments.
     fn send_burst(&mut self, tcb: &mut Tcb, burst: Burst, mss: u32) -> u64 {
         let mut left = burst.bytes;
-        let mut sent = 0;
+        let mut sent = 1;
         let tags = if self.sndbuf.pushes_at(tcb.snd.nxt + left) { PUSH } else { 0 };
-        loop {
-            let payload = left.min(u64::from(mss)) as u32;
-            left -= u64::from(payload);
-            let is_last = left == 0;
-            let fin = if burst.fin && is_last { FIN } else { 0 };
-            let tags = if is_last { tags | fin } else { 0 };
-            // The last segment of a burst carries PSH only in its first transmission.
-            let control = if is_last && sent > 0 { TcpFlags::PSH } else { TcpFlags::default() };
-            self.send_new(tcb, payload, tags, control);
+        if left > 0 {
+            self.on_data_sent(tcb);
+        }
+        let mut header = self.header(tcb);
+        while left > u64::from(mss) {
+            left -= u64::from(mss);
+            self.send_new(tcb, &header, (mss, 0), TcpFlags::default());
             sent += 1;
-            if is_last {
-                break;
+            self.on_data_sent(tcb);
+            // The first segment of a burst offers a window, and with a shift count the others would
+            // offer the same.
+            if tcb.options.rcv_shift == 0 {
+                header.window = self.select_window(tcb);
             }
         }
+        let tags = if burst.fin { tags | FIN } else { tags };
+        // The last segment of a burst carries PSH only in its first transmission.
+        let control = if sent > 1 { TcpFlags::PSH } else { TcpFlags::default() };
+        self.send_new(tcb, &header, (left as u32, tags), control);
         tcb.pace(burst.bytes);
         self.sndbuf.on_sent(tcb.snd.nxt);
         if burst.bytes < sent * u64::from(mss) {
@@ -166,7 +171,11 @@ impl Linux {
         let has_fin = tcb.snd.fin_pending() && payload == unsent && payload < space;
         let tags = if has_fin { PUSH | FIN } else { PUSH };
         let starts_timer = tcb.starts_rto();
-        self.send_new(tcb, payload as u32, tags, TcpFlags::default());
+        if payload > 0 {
+            self.on_data_sent(tcb);
+        }
+        let header = self.header(tcb);
+        self.send_new(tcb, &header, (payload as u32, tags), TcpFlags::default());
         tcb.pace(payload);
         self.sndbuf.on_sent(tcb.snd.nxt);
         if starts_timer {
@@ -174,31 +183,34 @@ impl Linux {
         }
     }
 
-    /// Sends `payload` new bytes, and the FIN if `tags` has it. Retransmissions carry the control
-    /// bits of `tags`, but not `control`.
+    /// Sends `payload` new bytes, and the FIN if `tags` has it. Callers call
+    /// [`Self::header`] before, and for data also [`Self::on_data_sent`]. Retransmissions carry the control bits of `tags`, but not
+    /// `control`.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
-    fn send_new(&mut self, tcb: &mut Tcb, payload: u32, tags: u8, control: TcpFlags) {
-        let nothing_out = tcb.board.is_empty();
+    fn send_new(
+        &mut self,
+        tcb: &mut Tcb,
+        header: &TcpHeader,
+        (payload, tags): (u32, u8),
+        control: TcpFlags,
+    ) {
         let seq = tcb.snd.nxt;
-        let fin = tags & FIN != 0;
-        tcb.snd.fin_sent |= fin;
-        if payload > 0 {
-            self.on_data_sent(tcb);
-        }
-        self.tsq.on_sent();
         let mut sent = Sent::new(seq, payload, tags);
-        let control = sent.control().with(control);
-        self.emit(tcb, (seq, payload), control, Transmission::Original);
+        let flags = header.flags.with(sent.control()).with(control);
+        let sack = SackBlocks::default();
+        tcb.emit(TcpHeader { seq, payload, flags, sack, ..*header }, Transmission::Original);
+        self.tsq.on_sent();
         sent.sent = tcb.clock.now;
-        tcb.rate.on_sent(&mut sent, nothing_out);
+        tcb.rate.on_sent(&mut sent, tcb.board.is_empty());
         if tcb.tx_records.are_kept {
             tcb.record_transmission(sent.end());
         }
         tcb.board.push(sent);
         tcb.snd.nxt = sent.end();
         tcb.snd.max = tcb.snd.max.max(tcb.snd.nxt);
-        if fin {
+        if tags & FIN != 0 {
+            tcb.snd.fin_sent = true;
             tcb.close_half();
         }
     }
@@ -217,23 +229,31 @@ impl Linux {
         self.emit(tcb, (seq, 0), TcpFlags::default(), Transmission::Original);
     }
 
-    /// Sends a segment. `bytes` is its sequence number and its payload length. The segment
-    /// acknowledges all data received in order, so the timers of acknowledgements stop.
-    #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
-    #[inline(always)]
+    /// Sends a segment. `bytes` is its sequence number and its payload length.
+    #[inline]
     pub(super) fn emit(
         &mut self,
         tcb: &mut Tcb,
-        bytes: (u64, u32),
+        (seq, payload): (u64, u32),
         flags: TcpFlags,
         transmission: Transmission,
     ) {
+        let header = self.header(tcb);
+        let flags = header.flags.with(flags);
+        tcb.emit(TcpHeader { seq, payload, flags, ..header }, transmission);
+    }
+
+    /// Returns the header of the segments that are about to be sent; see [`Tcb::header`]. They
+    /// acknowledge all data received in order, so the timers of acknowledgements stop.
+    #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
+    #[inline(always)]
+    fn header(&mut self, tcb: &mut Tcb) -> TcpHeader {
         let window = self.select_window(tcb);
-        tcb.emit(bytes, flags, transmission, window);
         if self.delack.on_ack_sent() {
             tcb.timers.set_compressed_ack(Instant::NEVER);
         }
         tcb.timers.delayed_ack = Instant::NEVER;
+        tcb.header(window)
     }
 }
 

@@ -282,4 +282,24 @@ mod tests {
             assert!(linux.delack.is_urgent(), "acknowledgements at once go on");
         }
     }
+
+    /// `send_burst` relies on this: the segments of a burst share the window of the first.
+    #[test]
+    fn a_window_with_a_shift_count_is_the_same_when_it_is_offered_again() {
+        let (mut linux, mut tcb) = testing::open("reno");
+        let mut rng = Rng::stream(1, "again");
+        for _ in 0..5_000 {
+            let mut any = || rng.below(1 << 24) >> rng.below(24);
+            linux.rcv_window.buffer = any();
+            linux.rcv_window.clamp = any();
+            linux.rcv_window.ssthresh = any();
+            (tcb.rcv.wnd, tcb.rcv.wup) = (any(), any());
+            tcb.rcv.nxt = tcb.rcv.wup + any();
+            tcb.options.rcv_shift = 1 + rng.below(14) as u8;
+            linux.rcv_window.shift = tcb.options.rcv_shift;
+            linux.rcv_window.update_wide();
+            let first = linux.select_window(&mut tcb);
+            assert_eq!(linux.select_window(&mut tcb), first);
+        }
+    }
 }

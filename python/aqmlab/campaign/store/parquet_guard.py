@@ -101,7 +101,7 @@ def _refuse_footer(descriptor: int) -> int:
 
 
 def _refuse_columns(file: pq.ParquetFile) -> None:
-    """Raises `ValueError` for too many columns, and for a type of column that aqmlab does not write."""
+    """Raises `ValueError` for too many columns, and for a type of column that is never written."""
     import pyarrow as pa
 
     if file.metadata.num_columns > MOST_COLUMNS:
