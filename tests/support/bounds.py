@@ -57,6 +57,31 @@ def _efficiency(overhead: tuple[tuple[str, Any], ...], most_bytes: int) -> float
     return max(size / on_link(charged, size) for size in range(1, most_bytes + 1))
 
 
+def rate_changes(link: dict[str, Any]) -> list[tuple[float, float]]:
+    """The times in seconds from which each rate of a link applies, and the rates in bit/s."""
+    later = ((one["at_ns"] / 1e9, one["rate_bps"]) for one in link.get("rate_steps", ()))
+    return [(0.0, link["rate_bps"]), *later]
+
+
+def bits_between(link: dict[str, Any], from_s: float, to_s: float) -> float:
+    """The bits that a link sends at its rates from one time to another."""
+    changes = rate_changes(link)
+    ends = [*(at for at, _ in changes[1:]), math.inf]
+    return sum(
+        bps * max(0.0, min(end, to_s) - max(at, from_s))
+        for (at, bps), end in zip(changes, ends, strict=True)
+    )
+
+
+def ip_bits_between(run: Run, link: dict[str, Any], from_s: float, to_s: float) -> float:
+    """The maximum number of IP bits that leave a link from one time to another."""
+    if "rate_steps" not in link:
+        return ip_bits(run, link, to_s - from_s)
+    packet = most_packet_bytes(run)
+    ahead_bytes = packet + HTB_CREDIT_BYTES * (link.get("shaper") == "htb")
+    return efficiency(link, packet) * bits_between(link, from_s, to_s) + 8 * ahead_bytes
+
+
 def ip_bits(run: Run, link: dict[str, Any], seconds: float) -> float:
     """The maximum number of IP bits that leave a link in any interval of `seconds`."""
     packet = most_packet_bytes(run)
@@ -67,7 +92,8 @@ def ip_bits(run: Run, link: dict[str, Any], seconds: float) -> float:
         ahead_bytes += HTB_CREDIT_BYTES
     elif link.get("shaper") == "dummynet":
         seconds += 2 * TICK_S
-    return efficiency(link, packet) * link["rate_bps"] * seconds + 8 * ahead_bytes
+    most_bps = max(bps for _, bps in rate_changes(link))
+    return efficiency(link, packet) * most_bps * seconds + 8 * ahead_bytes
 
 
 def arriving_ip_bits(run: Run, app: str, direction: str, seconds: float) -> float:
@@ -75,6 +101,17 @@ def arriving_ip_bits(run: Run, app: str, direction: str, seconds: float) -> floa
     way = run.apps[app][direction]
     jitter_s = (way["jitter_ns"] + run.spec["host_jitter_ns"]) / 1e9
     return ip_bits(run, run.links(app, direction)[-1], seconds + jitter_s)
+
+
+def arriving_ip_bits_between(
+    run: Run, app: str, direction: str, from_s: float, to_s: float
+) -> float:
+    """The maximum number of IP bits of an application that arrive from one time to another."""
+    way = run.apps[app][direction]
+    delay_s = way["delay_ns"] / 1e9
+    jitter_s = (way["jitter_ns"] + run.spec["host_jitter_ns"]) / 1e9
+    last = run.links(app, direction)[-1]
+    return ip_bits_between(run, last, from_s - delay_s - jitter_s, to_s - delay_s)
 
 
 def least_delay_ms(run: Run, app: str, direction: str) -> float:
@@ -88,6 +125,9 @@ def least_delay_ms(run: Run, app: str, direction: str) -> float:
         if link.get("shaper", "line") == "line" and not link.get("wifi")
     ]
     on_wires_s = sum(
-        8 * on_link(link["overhead"], LEAST_PACKET_BYTES) / link["rate_bps"] for link in wires
+        8
+        * on_link(link["overhead"], LEAST_PACKET_BYTES)
+        / max(bps for _, bps in rate_changes(link))
+        for link in wires
     )
     return float(run.apps[app][direction]["delay_ns"] / 1e6 + 1e3 * on_wires_s)

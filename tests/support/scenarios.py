@@ -78,6 +78,7 @@ class Drawing:
             "measure": self.measure(),
         }
         self.keep_to_tcp(table)
+        self.vary_rates(table["path"])
         return table
 
     def keep_to_tcp(self, table: Table) -> None:
@@ -135,6 +136,34 @@ class Drawing:
             link["jitter"] = f"{draws.log_uniform(rng, 1, 50_000):.0f} us"
             link["reorder"] = rng.random() < 0.5
         return link
+
+    def vary_rates(self, path: Table) -> None:
+        """Lets the rates of some lines vary. Each is at most the former rate."""
+        shaped = [path[way] for way in ("down", "up")]
+        lines = list(path.get("modem", {}).values())
+        if any(link["rate"].endswith("%") for link in shaped):
+            lines = []
+        for link in (*shaped, *lines):
+            if self.rng.random() < 0.1 and not link["rate"].endswith("%"):
+                # CAKE as the shaper has a constant rate. dummynet's rate is constant in the model.
+                if link["qdisc"]["kind"] == "cake" or link.get("shaper") == "dummynet":
+                    continue
+                link["rate"] = self.steps(link)
+
+    def steps(self, link: Table) -> list[list[str]]:
+        rng = self.rng
+        most_bps = float(link["rate"].split()[0])
+        times = sorted({round(rng.uniform(1, self.duration_ms)) for _ in range(rng.randrange(5))})
+        rates = [
+            f"{max(1000, draws.log_uniform(rng, 0.05, 1) * most_bps):.0f} bit/s"
+            for _ in range(len(times) + 1)
+        ]
+        if link.get("shaper") != "htb":
+            for number in range(1, len(times)):
+                if rng.random() < 0.2:
+                    rates[number] = "0 bit/s"
+        starts = ["0 s", *(f"{time} ms" for time in times)]
+        return [list(step) for step in zip(starts, rates, strict=True)]
 
     def shape_itself(self, link: Table, rate_bps: float) -> None:
         """Makes CAKE the shaper of a link, with the link's rate or with a lower rate."""

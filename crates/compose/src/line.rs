@@ -39,6 +39,8 @@ fn gateway(
     Ok(LinkSpec {
         name: direction.name().to_owned(),
         rate: Some(rate_or_share(&at("rate"), &rate, line)?),
+        rate_steps: Vec::new(),
+        opportunities_ms: Vec::new(),
         qdisc: qdisc(&at("qdisc"), way.qdisc.as_ref().or(path.qdisc.as_ref()))?,
         shaper: shaper.map_or(Ok(ShaperSpec::Line), |name| shaper_called(&at("shaper"), name))?,
         overhead: overhead(&at("overhead"), way.overhead.as_ref().or(path.overhead.as_ref()))?,
@@ -56,6 +58,8 @@ fn hop(modem: &Modem, direction: Direction) -> Result<LinkSpec, SpecError> {
     Ok(LinkSpec {
         name: format!("modem-{}", direction.name()),
         rate: Some(link_rate(&at("rate"), &rate)?),
+        rate_steps: Vec::new(),
+        opportunities_ms: Vec::new(),
         qdisc: qdisc(&at("qdisc"), hop.qdisc.as_ref().or(modem.qdisc.as_ref()))?,
         shaper: ShaperSpec::Line,
         overhead: overhead(&at("overhead"), hop.overhead.as_ref().or(modem.overhead.as_ref()))?,

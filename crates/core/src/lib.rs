@@ -5,6 +5,7 @@
 
 mod bounds;
 mod cx;
+pub mod delivery_trace;
 mod digest;
 mod kind;
 mod log;
@@ -12,6 +13,7 @@ pub mod math;
 mod overhead;
 mod packet;
 mod quic;
+mod rate_steps;
 mod ring;
 mod rng;
 mod time;
@@ -28,6 +30,7 @@ pub use packet::{
     UdpHeader,
 };
 pub use quic::{EcnCounts, QuicAck, QuicDatagram, QuicFrame, QuicPacket, QuicSpace};
+pub use rate_steps::{RateStep, RateSteps};
 pub use ring::Ring;
 pub use rng::Rng;
 pub use time::{Duration, Instant};

@@ -6,12 +6,15 @@
 //! | `port` | an output port: a discipline in front of a link; [`Port::take`] decides when a packet may leave |
 //! | `shaper` | the rate limit of a link: HTB's credit and dummynet's tick |
 //! | `pipe` | dummynet's arithmetic, and when dummynet frees an idle pipe |
+//! | `varying` | the rate of a link over time |
 //! | `wifi` | 802.11n radios that share a medium |
 
 mod pipe;
 mod port;
 mod shaper;
+mod varying;
 pub mod wifi;
 
 pub use port::{Departure, Port, PortLog};
 pub use shaper::{BURST, Shaper};
+pub use varying::VaryingRate;

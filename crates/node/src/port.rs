@@ -1,12 +1,14 @@
 //! An output port: a queue discipline in front of a link of finite rate.
 
+use aqmlab_core::delivery_trace::TUN_HEADER;
 use aqmlab_core::{
-    BitRate, Cx, Digest, Duration, Event, Instant, Log, Overhead, Packet, Reason, Rng,
+    BitRate, Bytes, Cx, Digest, Duration, Event, Instant, Log, Overhead, Packet, Reason, Rng,
 };
 use aqmlab_qdisc::{Backlog, Parent, Qdisc};
 
 use crate::Shaper;
 use crate::pipe::Pipe;
+use crate::varying::VaryingRate;
 
 /// The times of a packet that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,10 @@ pub struct Port {
     free: Instant,
     /// The pipe, if dummynet limits the rate.
     pipe: Option<Pipe>,
+    /// The rate over time, if it varies.
+    varying: Option<VaryingRate>,
+    /// Whether [`Self::pass`] may be used while the port is idle.
+    can_pass: bool,
     /// The IP length and transmission time of the last packet. Most packets have one of two sizes,
     /// and comparing sizes is cheaper than dividing.
     last_tx: (u32, Duration),
@@ -54,8 +60,21 @@ impl Port {
         let log = PortLog::default();
         let (shaper, credit) = (Shaper::Line, Duration::ZERO);
         let (free, is_paced) = (Instant::ZERO, qdisc.has_shaper());
-        let pipe = None;
-        Self { qdisc, rate, shaper, credit, is_paced, overhead, rng, free, pipe, last_tx, log }
+        Self {
+            qdisc,
+            rate,
+            shaper,
+            credit,
+            is_paced,
+            overhead,
+            rng,
+            free,
+            pipe: None,
+            varying: None,
+            can_pass: true,
+            last_tx,
+            log,
+        }
     }
 
     /// Returns the port with its rate limited by `shaper`.
@@ -65,7 +84,25 @@ impl Port {
             self.qdisc.attach(Parent { rate: self.rate, never_polls_empty: true });
         }
         let pipe = (shaper == Shaper::Dummynet).then(|| Pipe::new(self.rate));
-        Self { shaper, credit: shaper.credit(self.rate), pipe, ..self }
+        // HTB never polls an empty discipline.
+        let can_pass = shaper != Shaper::Htb;
+        Self { shaper, credit: shaper.credit(self.rate), pipe, can_pass, ..self }
+    }
+
+    /// Returns the port with a rate that varies. The rate of [`Self::new`] is then the rate that
+    /// the discipline knows, and counts the link's utilisation under a trace.
+    ///
+    /// # Panics
+    ///
+    /// If the port has a shaper that [`VaryingRate`] does not support.
+    #[must_use]
+    pub fn varied_by(self, varying: VaryingRate) -> Self {
+        assert!(varying.supports(self.shaper), "{:?} with a rate that varies", self.shaper);
+        let is_trace = matches!(varying, VaryingRate::Trace(_));
+        let shaper = if is_trace { Shaper::Trace } else { self.shaper };
+        // A packet waits for its opportunity, so no packet passes a trace at once.
+        let can_pass = self.can_pass && !is_trace;
+        Self { shaper, can_pass, varying: Some(varying), ..self }
     }
 
     /// Returns the port with the delay of its dummynet pipe. The path after the port applies the
@@ -89,8 +126,9 @@ impl Port {
     /// Offers a packet to the discipline, which keeps or drops it.
     #[inline]
     pub fn offer(&mut self, mut packet: Packet, now: Instant) {
-        if self.pipe.is_some() && self.log.waiting == 0 {
+        if self.log.waiting == 0 && (self.pipe.is_some() || self.shaper == Shaper::Trace) {
             self.look_at_pipe(now);
+            self.skip_opportunities(now);
         }
         self.log.offered += 1;
         self.log.waiting += 1;
@@ -101,14 +139,14 @@ impl Port {
     }
 
     /// Returns whether a packet that arrives at `now` may use [`Self::pass`]. The link must be
-    /// free, no packet may wait, the packet must not be the first, and the shaper must not be HTB.
+    /// free, no packet may wait, the packet must not be the first, and the link must be neither
+    /// HTB's nor a trace's.
     #[inline]
     pub fn is_idle(&self, now: Instant) -> bool {
         let log = &self.log;
-        // `pass` does not record the largest backlog, so the first packet must be offered. HTB
-        // never polls an empty discipline.
+        // `pass` does not record the largest backlog, so the first packet must be offered.
         let is_first = log.backlog_max_packets == 0;
-        log.waiting == 0 && now >= self.free && !is_first && self.shaper != Shaper::Htb
+        log.waiting == 0 && now >= self.free && !is_first && self.can_pass
     }
 
     /// Does what [`Self::offer`] and then [`Self::take`] do at an idle port, in one call of the
@@ -171,22 +209,43 @@ impl Port {
     #[inline]
     pub fn start(&mut self, packet: &Packet, now: Instant) -> Departure {
         if packet.ip_len != self.last_tx.0 {
-            self.time(packet.ip_len);
+            self.time(packet.ip_len, now);
         }
-        if self.pipe.is_some() {
-            self.charge_pipe(packet.ip_len, now);
-        } else if self.shaper == Shaper::Own {
-            self.free = now;
-        } else {
-            let oldest = Instant::from_nanos(now.as_nanos().saturating_sub(self.credit.as_nanos()));
-            self.free = self.free.max(oldest) + self.last_tx.1;
+        let mut done = None;
+        match self.shaper {
+            Shaper::Line | Shaper::Htb => {
+                let oldest = now.as_nanos().saturating_sub(self.credit.as_nanos());
+                self.free = self.free.max(Instant::from_nanos(oldest)) + self.last_tx.1;
+            }
+            Shaper::Dummynet => self.charge_pipe(packet.ip_len, now),
+            Shaper::Own => self.free = now,
+            Shaper::Trace => done = Some(self.use_opportunities(packet.ip_len, now)),
         }
         self.log.sent += 1;
         self.log.waiting -= 1;
         self.log.sent_bytes += u64::from(packet.ip_len);
         self.log.busy += self.last_tx.1;
-        let done = self.shaper.done(now, self.free);
+        let done = done.unwrap_or_else(|| self.shaper.done(now, self.free));
         Departure { sojourn: now.since(packet.enqueued), done }
+    }
+
+    /// Sends a packet over the opportunities of the trace. Returns the time at which it has left.
+    #[inline(never)]
+    fn use_opportunities(&mut self, ip_len: u32, now: Instant) -> Instant {
+        let size = self.overhead.on_link(ip_len);
+        let Some(VaryingRate::Trace(uses)) = &mut self.varying else { return now };
+        let done = uses.send(size).max(now);
+        self.free = uses.at();
+        done
+    }
+
+    /// Discards the opportunities of the trace, if there is one, at which no packet waited.
+    #[inline(never)]
+    fn skip_opportunities(&mut self, now: Instant) {
+        if let Some(VaryingRate::Trace(uses)) = &mut self.varying {
+            uses.skip_to(now);
+            self.free = uses.at();
+        }
     }
 
     #[inline(never)]
@@ -213,11 +272,25 @@ impl Port {
         }
     }
 
-    /// Stores the transmission time of a packet of `ip_len` bytes in `last_tx`.
+    /// Stores the transmission time of a packet of `ip_len` bytes that is taken at `now` in
+    /// `last_tx`. If the rate varies, stores no length, so each packet calls this function.
     #[inline(never)]
-    fn time(&mut self, ip_len: u32) {
+    fn time(&mut self, ip_len: u32, now: Instant) {
         let on_link = self.overhead.on_link(ip_len);
-        self.last_tx = (ip_len, self.rate.transmit_time(on_link));
+        let Some(VaryingRate::Steps(steps)) = &self.varying else {
+            let header = if self.varying.is_some() { TUN_HEADER } else { Bytes(0) };
+            self.last_tx = (ip_len, self.rate.transmit_time(on_link + header));
+            return;
+        };
+        if self.shaper == Shaper::Htb {
+            // `steps` of HTB have no rate of zero.
+            self.rate = BitRate::new(steps.bps_at(now)).unwrap_or(self.rate);
+            self.credit = self.shaper.credit(self.rate);
+            self.last_tx = (0, self.rate.transmit_time(on_link));
+        } else {
+            let begin = self.free.max(now);
+            self.last_tx = (0, steps.sent_at(begin, on_link).since(begin));
+        }
     }
 
     /// Removes and returns the next packet, if there is one, with its sojourn time. This function
@@ -259,7 +332,9 @@ impl Port {
         // With dummynet, `free` is the tick of the next poll, which is later than the end of the
         // transmission.
         let paid = self.pipe.as_ref().map_or(self.free, Pipe::paid);
-        let ahead = paid.as_nanos().saturating_sub(end.as_nanos());
+        // Under a trace, `free` is the next opportunity.
+        let is_trace = self.shaper == Shaper::Trace;
+        let ahead = if is_trace { 0 } else { paid.as_nanos().saturating_sub(end.as_nanos()) };
         let busy = self.log.busy.as_nanos().saturating_sub(ahead);
         // The credit of a pipe is exact, but the transmission time of each packet is rounded up to
         // a nanosecond. The sum of the transmission times may therefore exceed `end`.
@@ -343,7 +418,8 @@ impl Log for PortLog {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::{Args, Value};
+    use aqmlab_core::delivery_trace::{DeliveryTrace, Opportunities};
+    use aqmlab_core::{Args, RateStep, RateSteps, Value};
 
     use super::*;
 
@@ -416,6 +492,56 @@ mod tests {
             assert!(busy <= end.since(Instant::ZERO), "{shaper:?}: {busy}");
             assert!(busy >= Duration::from_millis(2_995), "{shaper:?}: {busy}");
         }
+    }
+
+    fn leaves(port: &mut Port, packets: u64, start: Instant) -> Vec<u64> {
+        (0..packets).for_each(|id| port.offer(Packet::plain(id, 0, 1_500), start));
+        let mut now = start;
+        let mut left_us = Vec::new();
+        while let Some(due) = port.poll_timeout() {
+            now = now.max(due);
+            let departure = port.poll_transmit(now).unwrap().1;
+            left_us.push(departure.done.as_nanos() / 1_000);
+        }
+        left_us
+    }
+
+    fn steps(rates: &[(u64, u64)]) -> VaryingRate {
+        let later = rates.iter().map(|&(ms, bps)| RateStep { at: Instant::from_millis(ms), bps });
+        VaryingRate::Steps(RateSteps::new(12_000_000, &later.collect::<Vec<_>>()).unwrap())
+    }
+
+    #[test]
+    fn c247_a_line_sends_the_rest_of_a_packet_at_the_new_rate() {
+        // The third packet has sent half of its bits at 2.5 ms.
+        let rates = [RateStep { at: Instant::from_nanos(2_500_000), bps: 1_000_000 }];
+        let varying = VaryingRate::Steps(RateSteps::new(12_000_000, &rates).unwrap());
+        let mut port = port(12_000_000, Overhead::default()).varied_by(varying);
+        assert_eq!(leaves(&mut port, 4, Instant::ZERO), [1_000, 2_000, 8_500, 20_500]);
+    }
+
+    /// `htb_change_class` sets the rate and the bucket and keeps the tokens, which are a time: the
+    /// packet that is in debt is paid for at its old rate.
+    #[test]
+    fn c246_htb_pays_for_a_packet_at_the_rate_at_which_it_was_sent() {
+        let mut port = port(12_000_000, Overhead::default()).shaped_by(Shaper::Htb);
+        port = port.varied_by(steps(&[(11, 1_000_000)]));
+        let start = Instant::from_millis(10);
+        // The first two packets use the bucket of 1600 B, which is worth 1067 us.
+        assert_eq!(leaves(&mut port, 5, start), [10_000, 10_000, 10_933, 11_933, 23_933]);
+        // The bucket is now worth 12 800 us, and a packet costs 12 000 us.
+        let later = Instant::from_millis(500);
+        assert_eq!(leaves(&mut port, 4, later), [500_000, 500_000, 511_200, 523_200]);
+    }
+
+    #[test]
+    fn a_packet_waits_for_its_opportunity() {
+        let trace = DeliveryTrace::new(&[10, 0, 10]).unwrap();
+        let varying = VaryingRate::Trace(Opportunities::new(trace));
+        let mut port = port(12_000_000, Overhead::default()).varied_by(varying);
+        assert_eq!(leaves(&mut port, 3, Instant::from_millis(3)), [10_000, 10_000, 20_000]);
+        assert!(!port.is_idle(Instant::from_millis(25)));
+        assert_eq!(leaves(&mut port, 1, Instant::from_millis(30)), [30_000]);
     }
 
     #[test]

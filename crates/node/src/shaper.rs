@@ -45,13 +45,15 @@ pub enum Shaper {
     Dummynet,
     /// The shaper of the discipline itself in front of an infinitely fast wire.
     Own,
+    /// The delivery opportunities of a trace. [`crate::Port::varied_by`] selects it.
+    Trace,
 }
 
 impl Shaper {
     /// Returns the maximum credit, as a transmission time.
     pub(crate) fn credit(self, rate: BitRate) -> Duration {
         match self {
-            Self::Line | Self::Dummynet | Self::Own => Duration::ZERO,
+            Self::Line | Self::Dummynet | Self::Own | Self::Trace => Duration::ZERO,
             Self::Htb => rate.transmit_time(BURST),
         }
     }
@@ -63,7 +65,7 @@ impl Shaper {
         match self {
             Self::Line => free,
             Self::Htb | Self::Own => now,
-            Self::Dummynet => free.max(now),
+            Self::Dummynet | Self::Trace => free.max(now),
         }
     }
 }

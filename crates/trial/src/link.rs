@@ -1,8 +1,9 @@
 //! The port and the radio of a link.
 
-use aqmlab_core::{Args, Bytes, Duration, Overhead};
+use aqmlab_core::delivery_trace::{DeliveryTrace, Opportunities};
+use aqmlab_core::{Args, Bytes, Duration, Overhead, RateStep, RateSteps};
 use aqmlab_node::wifi::{HtRate, RadioConfig, Width};
-use aqmlab_node::{Port, Shaper};
+use aqmlab_node::{Port, Shaper, VaryingRate};
 
 use crate::arguments::arguments;
 use crate::error::SpecError;
@@ -11,6 +12,11 @@ use crate::streams::Stream;
 
 /// The maximum overhead of a packet in bytes, equal to the size of the largest packet.
 const MOST_OVERHEAD: Bytes = Bytes(65_535);
+
+/// The maximum number of changes of a link's rate.
+const MOST_STEPS: usize = 10_000;
+/// The maximum number of delivery opportunities of a trace. They bound the memory of a trial.
+const MOST_OPPORTUNITIES: usize = 2_000_000;
 
 /// A link with its port and its radio.
 pub struct ResolvedLink {
@@ -40,6 +46,9 @@ impl ResolvedLink {
         let mut port = Port::new(qdisc, rate, overhead, Stream::Qdisc(&link.name).rng(seed))
             .shaped_by(shaper(link.shaper))
             .delayed_by(link.pipe_delay);
+        if let Some(varying) = varying(at, link)? {
+            port = port.varied_by(varying);
+        }
         // Traffic arrives at a gateway that has already been running, so its timers have a random
         // phase.
         port.warm_up(Stream::Phase(&link.name).rng(seed).next_u64());
@@ -65,6 +74,65 @@ fn check_own_shaper(at: &str, link: &LinkSpec, args: &Args) -> Result<(), SpecEr
         return Err(SpecError::new(at, problem));
     }
     Ok(())
+}
+
+/// Returns the rate of the link at the place `at` over time, if it varies.
+fn varying(at: &str, link: &LinkSpec) -> Result<Option<VaryingRate>, SpecError> {
+    let wrong = |key: &str, problem: String| SpecError::new(format!("{at}.{key}"), problem);
+    let (steps, gaps) = (&link.rate_steps, &link.opportunities_ms);
+    let key = match (steps.is_empty(), gaps.is_empty()) {
+        (true, true) => return Ok(None),
+        (false, true) => "rate_steps",
+        (true, false) => "opportunities_ms",
+        (false, false) => {
+            let problem = "given together with `rate_steps`; leave one of the two out";
+            return Err(wrong("opportunities_ms", problem.into()));
+        }
+    };
+    for (key, count, most) in [
+        ("rate_steps", steps.len(), MOST_STEPS),
+        ("opportunities_ms", gaps.len(), MOST_OPPORTUNITIES),
+    ] {
+        if count > most {
+            return Err(wrong(key, format!("{count} are too many, {most} at most")));
+        }
+    }
+    if link.wifi.is_some() {
+        return Err(wrong(key, "a radio has the rate of its `mcs`".into()));
+    }
+    let varying =
+        if gaps.is_empty() {
+            let changes: Vec<_> =
+                steps.iter().map(|step| RateStep { at: step.at, bps: step.rate_bps }).collect();
+            let steps = RateSteps::new(link.rate_bps(), &changes);
+            VaryingRate::Steps(steps.map_err(|(index, problem)| {
+                wrong(&format!("rate_steps[{index}]"), problem.into())
+            })?)
+        } else {
+            let trace = DeliveryTrace::new(gaps).map_err(|problem| wrong(key, problem.into()))?;
+            VaryingRate::Trace(Opportunities::new(trace))
+        };
+    if varying.supports(shaper(link.shaper)) {
+        return Ok(Some(varying));
+    }
+    Err(wrong("shaper", unsupported(link.shaper, &varying).into()))
+}
+
+/// Returns the reason why a link with this shaper cannot have the rate `varying`.
+fn unsupported(shaper: ShaperSpec, varying: &VaryingRate) -> &'static str {
+    match (shaper, varying) {
+        (ShaperSpec::Line | ShaperSpec::Htb, VaryingRate::Steps(_)) => {
+            "`htb` has no rate of zero; use `line`"
+        }
+        (_, VaryingRate::Trace(_)) => "a delivery trace is a line; use `line`",
+        (ShaperSpec::Dummynet, _) => {
+            "`dummynet` with a rate that varies is not modelled; use `line` or `htb`"
+        }
+        (ShaperSpec::Cake, _) => {
+            "the rate of `cake` is its bandwidth, which is constant; use `line`, or give the \
+             varying rate to the modem (path.modem.rate)"
+        }
+    }
 }
 
 const fn shaper(spec: ShaperSpec) -> Shaper {

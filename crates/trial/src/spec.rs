@@ -140,6 +140,14 @@ pub struct LinkSpec {
     #[serde(default, rename = "rate_bps", with = "units::rate")]
     #[schemars(with = "u64")]
     pub rate: Option<BitRate>,
+    /// The changes of the rate, in order of time. `rate_bps` is the rate before the first change.
+    #[serde(default)]
+    pub rate_steps: Vec<RateStepSpec>,
+    /// The gaps in milliseconds between the delivery opportunities of a trace, from the start of
+    /// the trial on. The trace repeats after its last opportunity. `rate_bps` is then the mean rate
+    /// of the trace.
+    #[serde(default)]
+    pub opportunities_ms: Vec<u32>,
     /// The discipline of the link.
     pub qdisc: KindSpec<QdiscKind>,
     /// The mechanism that limits the rate.
@@ -168,6 +176,18 @@ impl LinkSpec {
     pub fn rate_bps(&self) -> u64 {
         self.rate.map_or(0, BitRate::as_bps)
     }
+}
+
+/// A rate of a link from a time on.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateStepSpec {
+    /// The time of the change.
+    #[serde(rename = "at_ns", with = "units::instant")]
+    #[schemars(with = "u64")]
+    pub at: Instant,
+    /// The rate in bits per second from this time on. At zero, the link sends nothing.
+    pub rate_bps: u64,
 }
 
 /// The mechanism that limits the rate of a link.

@@ -9,7 +9,7 @@
 //!
 //! Rates count IP packets. The capacity of a link is the IP rate that it carries in full-sized
 //! packets. The capacity of a radio is not known in advance, so the traffic that it carried counts
-//! as its capacity.
+//! as its capacity. The capacity of a link whose rate varies is its mean while the transfer is active.
 
 use crate::rows::{AppRow, FlowRow};
 use crate::trial::{App, Trial};
@@ -102,7 +102,8 @@ impl<'a> Traffics<'a> {
             ran.iter().filter(|one| !std::ptr::eq(*one, flow) && one.links.contains(&link));
         let others: Vec<f64> = others.map(|one| one.during(flow)).collect();
         let carried = flow.mbit + others.iter().sum::<f64>();
-        let capacity = self.trial.links[link].capacity_mbit().unwrap_or(carried);
+        let link = &self.trial.links[link];
+        let capacity = link.capacity_mbit(flow.start_ns, flow.stop_ns).unwrap_or(carried);
         FairShare {
             got: flow.mbit,
             fair: max_min_share(capacity, &others),

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use aqmlab_core::delivery_trace::{DeliveryTrace, TUN_HEADER};
+use aqmlab_core::{Instant, RateSteps};
 use serde::Deserialize;
 
 /// The length in bytes of a full-sized IP packet on Ethernet.
@@ -30,12 +32,27 @@ pub struct Link {
     /// The rate in bits per second; zero for a radio.
     #[serde(default)]
     pub rate_bps: u64,
+    /// The changes of the rate, if it changes at stated times.
+    #[serde(default)]
+    pub rate_steps: Vec<RateStep>,
+    /// The gaps in milliseconds between the delivery opportunities, if the link replays a trace.
+    #[serde(default)]
+    pub opportunities_ms: Vec<u32>,
     /// The bytes that the link charges beyond IP.
     #[serde(default)]
     pub overhead: Overhead,
     /// Present if the link is a radio. Judging reads no member of the radio.
     #[serde(default)]
     pub wifi: Option<serde::de::IgnoredAny>,
+}
+
+/// A rate of a link from a time on.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct RateStep {
+    /// The time of the change in nanoseconds.
+    pub at_ns: u64,
+    /// The rate in bits per second from this time on.
+    pub rate_bps: u64,
 }
 
 /// The bytes that a link charges for a packet beyond its IP bytes.
@@ -155,12 +172,57 @@ impl App {
 
 impl Link {
     /// Returns the rate of IP bytes in Mbit/s that the link carries in full-sized packets; `None`
-    /// for a radio.
-    pub(crate) fn capacity_mbit(&self) -> Option<f64> {
+    /// for a radio. If the rate varies, returns its mean from `from_ns` to `to_ns`.
+    pub(crate) fn capacity_mbit(&self, from_ns: u64, to_ns: u64) -> Option<f64> {
         if self.wifi.is_some() || self.rate_bps == 0 {
             return None;
         }
-        let charged = aqmlab_core::Overhead::from(self.overhead).on_link(WHOLE_PACKET);
-        Some(self.rate_bps as f64 / 1e6 * f64::from(WHOLE_PACKET) / charged.0 as f64)
+        let mut charged = aqmlab_core::Overhead::from(self.overhead).on_link(WHOLE_PACKET);
+        if !self.opportunities_ms.is_empty() {
+            charged += TUN_HEADER;
+        }
+        let mbit = self.mean_bps(from_ns, to_ns).unwrap_or(self.rate_bps as f64) / 1e6;
+        Some(mbit * f64::from(WHOLE_PACKET) / charged.0 as f64)
+    }
+
+    /// Returns the mean rate from `from_ns` to `to_ns` in bits per second; `None` if the rate does
+    /// not vary.
+    fn mean_bps(&self, from_ns: u64, to_ns: u64) -> Option<f64> {
+        let (from, to) = (Instant::from_nanos(from_ns), Instant::from_nanos(to_ns));
+        let seconds = to.since(from).as_secs_f64();
+        let bits = if !self.opportunities_ms.is_empty() {
+            DeliveryTrace::new(&self.opportunities_ms).ok()?.bits(from, to)
+        } else if !self.rate_steps.is_empty() {
+            let steps = self.rate_steps.iter().map(|step| aqmlab_core::RateStep {
+                at: Instant::from_nanos(step.at_ns),
+                bps: step.rate_bps,
+            });
+            RateSteps::new(self.rate_bps, &steps.collect::<Vec<_>>()).ok()?.bits(from, to)
+        } else {
+            return None;
+        };
+        (seconds > 0.0).then(|| bits / seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn capacity(members: &str, from_s: u64, to_s: u64) -> f64 {
+        let json = format!(r#"{{"rate_bps": 12000000, {members}}}"#);
+        let link: Link = serde_json::from_str(&json).unwrap();
+        link.capacity_mbit(from_s * 1_000_000_000, to_s * 1_000_000_000).unwrap()
+    }
+
+    #[test]
+    fn the_capacity_of_a_rate_that_varies_is_its_mean() {
+        let steps = r#""rate_steps": [{"at_ns": 3000000000, "rate_bps": 6000000}]"#;
+        assert!((capacity(steps, 0, 6) - 9.0).abs() < 1e-9);
+        assert!((capacity(steps, 4, 6) - 6.0).abs() < 1e-9);
+        // An opportunity per millisecond for full packets, except the one at the end.
+        let trace = r#""opportunities_ms": [1]"#;
+        assert!((capacity(trace, 0, 1) - 12.0 * 0.999).abs() < 1e-9);
+        assert!((capacity(trace, 2, 4) - 12.0).abs() < 1e-9);
     }
 }

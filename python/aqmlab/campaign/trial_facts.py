@@ -14,7 +14,7 @@ from aqmlab.base.errors import shown
 from aqmlab.base.failures import RequestError
 from aqmlab.base.unique_names import without_number
 from aqmlab.campaign.store.manifest import DIRECTIONS, Direction, LinkFacts, Manifest, TrialEntry
-from aqmlab.engines.trial_spec import AppSpec, TrialSpec
+from aqmlab.engines.trial_spec import AppSpec, LinkSpec, TrialSpec
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
@@ -39,9 +39,23 @@ def links_of(spec: TrialSpec) -> dict[Direction, LinkFacts]:
         links = [spec.links[index] for index in sorted(used)]
         links = [link for link in links if link.name != f"modem-{direction}"]
         if links:
-            slowest = min(links, key=lambda link: link.rate_bps)
-            found[direction] = LinkFacts(slowest.rate_bps / 1e6, slowest.qdisc.kind)
+            slowest = min(links, key=lambda link: _mean_bps(link, spec.duration_ns))
+            rate_bps = _mean_bps(slowest, spec.duration_ns)
+            found[direction] = LinkFacts(rate_bps / 1e6, slowest.qdisc.kind)
     return found
+
+
+def _mean_bps(link: LinkSpec, duration_ns: int) -> float:
+    """The mean rate of a link in a trial. The rate of a trace is already a mean."""
+    if link.rate_steps is UNSET:
+        return link.rate_bps
+    starts = [(0, link.rate_bps), *((step.at_ns, step.rate_bps) for step in link.rate_steps)]
+    ends = [*(at for at, _ in starts[1:]), duration_ns]
+    bits = sum(
+        bps * max(0, min(end, duration_ns) - at)
+        for (at, bps), end in zip(starts, ends, strict=True)
+    )
+    return bits / duration_ns
 
 
 def kinds_of(apps: Iterable[AppSpec]) -> dict[str, str]:

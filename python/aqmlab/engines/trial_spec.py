@@ -72,12 +72,24 @@ class WifiSpec(_Spec, frozen=True, kw_only=True):
     """The number of frames at which the driver's queue is full."""
 
 
+class RateStepSpec(_Spec, frozen=True, kw_only=True):
+    """A rate of a link from a time on."""
+
+    at_ns: Natural
+    rate_bps: Natural
+    """The rate; at zero, the link sends nothing."""
+
+
 class LinkSpec(_Spec, frozen=True, kw_only=True):
     """One bottleneck in one direction: a rate, and the discipline before it."""
 
     name: str
     rate_bps: Natural = 0
     """The rate of the link. For an 802.11n link, it is the radio's own rate, or zero."""
+    rate_steps: tuple[RateStepSpec, ...] | UnsetType = UNSET
+    """The changes of the rate, in order of time."""
+    opportunities_ms: tuple[Natural, ...] | UnsetType = UNSET
+    """The gaps between the delivery opportunities of a trace, whose mean rate is `rate_bps`."""
     qdisc: KindSpec
     shaper: Shaper | UnsetType = UNSET
     """The shaper of the link; by default the wire itself."""

@@ -7,6 +7,7 @@ each seed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from aqmlab.base.errors import BadValueError, ScenarioError
@@ -70,10 +71,14 @@ def check_whole(layer: Layer) -> Scenario:
 
 
 class Combinations:
-    """A scenario, the values of its loops, and the assignments of options, which override both."""
+    """A scenario, the values of its loops, and the assignments of options, which override both.
 
-    def __init__(self, layer: Layer, fixed: Layer) -> None:
+    `folder` holds the scenario's delivery traces.
+    """
+
+    def __init__(self, layer: Layer, fixed: Layer, folder: Path) -> None:
         self._layer, self._fixed = layer, fixed
+        self.folder = folder
         self._made: dict[tuple[str, int], Layer] = {}
         tables = layer.data.get("apps")
         self._own = set(map(id, tables.values())) if isinstance(tables, dict) else set()
@@ -112,7 +117,7 @@ def resolve_point(changes: Combinations, point: sweep.Point, engines: Engines) -
     layer = changes.at(point)
     scenario = changes.scenario(layer)
     try:
-        resolved = resolve(scenario)
+        resolved = resolve(scenario, changes.folder)
     except ScenarioError as error:
         raise error.at(layer.where(tuple(error.where.split(".")))) from None
     _refuse(scenario, resolved.spec, layer, engines)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path as FilePath
 from typing import cast
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from aqmlab import _core
 from aqmlab.base.errors import ScenarioError
@@ -13,11 +15,14 @@ from aqmlab.engines.trial_spec import (
     KindSpec,
     LinkSpec,
     OverheadSpec,
+    RateStepSpec,
     Shaper,
     WifiSpec,
 )
+from aqmlab.planning import delivery_traces
 from aqmlab.scenario import catalogue
 from aqmlab.scenario.fields import Choice, in_base_units
+from aqmlab.scenario.line_rates import RateSteps, RateTrace
 from aqmlab.scenario.links import Hop, Link, Overhead
 from aqmlab.scenario.model import Path
 from aqmlab.scenario.parameters import Parameter
@@ -25,13 +30,30 @@ from aqmlab.scenario.quantities import Duration, Rate, Share
 from aqmlab.scenario.wifi import Wifi
 
 
-def lowered_links(path: Path) -> tuple[LinkSpec, ...]:
+@dataclass(frozen=True, slots=True)
+class TraceReader:
+    """Reads the delivery traces of a trial."""
+
+    folder: FilePath
+    """The folder of the scenario, which holds the traces."""
+    duration_ns: int
+    """The length of the trial."""
+
+    def read(self, where: str, name: str) -> delivery_traces.Cut:
+        """The opportunities of the trace `name` in this trial.
+
+        Raises `ScenarioError` with the location `where` if the file is not a trace.
+        """
+        return delivery_traces.read(where, self.folder, name, self.duration_ns)
+
+
+def lowered_links(path: Path, traces: TraceReader) -> tuple[LinkSpec, ...]:
     """The links of the gateway, and the links of the home network and of the modem, if any."""
     up_ns, down_ns = delays_ns(path.rtt)
     modem = path.modem
     links = [
-        _link("up", path.up, modem.up if modem else None, up_ns),
-        _link("down", path.down, modem.down if modem else None, down_ns),
+        _link("up", path.up, modem.up if modem else None, up_ns, traces),
+        _link("down", path.down, modem.down if modem else None, down_ns, traces),
     ]
     if path.lan is not None:
         # The home's hosts share this link and its queue.
@@ -39,25 +61,55 @@ def lowered_links(path: Path) -> tuple[LinkSpec, ...]:
     if path.wifi is not None:
         links += [_radio(path.wifi, "up", own=True), _radio(path.wifi, "down", own=False)]
     if modem is not None:
-        links += [_hop("modem-up", modem.up), _hop("modem-down", modem.down)]
+        links += [_hop("up", modem.up, traces), _hop("down", modem.down, traces)]
     return tuple(links)
 
 
-def _hop(name: str, hop: Hop) -> LinkSpec:
+def _hop(way: str, hop: Hop, traces: TraceReader) -> LinkSpec:
+    rate = _line_rate(f"path.modem.{way}.rate", hop.rate, traces)
     return LinkSpec(
-        name=name,
-        rate_bps=hop.rate.bps,
+        name=f"modem-{way}",
+        rate_bps=rate.bps,
+        rate_steps=rate.steps,
+        opportunities_ms=rate.opportunities_ms,
         qdisc=kind_spec(hop.qdisc),
         overhead=overhead_spec(hop.overhead),
     )
 
 
-def _link(name: str, link: Link, line: Hop | None, delay_ns: int) -> LinkSpec:
+@dataclass(frozen=True, slots=True)
+class _LineRate:
+    """The rate of a line in a trial, as the members of `LinkSpec`."""
+
+    bps: int
+    steps: tuple[RateStepSpec, ...] | UnsetType = UNSET
+    opportunities_ms: tuple[int, ...] | UnsetType = UNSET
+
+
+def _line_rate(where: str, rate: Rate | RateSteps | RateTrace, traces: TraceReader) -> _LineRate:
+    if isinstance(rate, Rate):
+        return _LineRate(rate.bps)
+    if isinstance(rate, RateTrace):
+        cut = traces.read(f"{where}.trace", rate.trace)
+        return _LineRate(cut.mean_bps, opportunities_ms=cut.gaps_ms)
+    first, *later = (
+        RateStepSpec(at_ns=at.ns, rate_bps=rate.bps if rate else 0) for at, rate in rate.steps
+    )
+    return _LineRate(first.rate_bps, steps=tuple(later) or UNSET)
+
+
+def _link(name: str, link: Link, line: Hop | None, delay_ns: int, traces: TraceReader) -> LinkSpec:
     is_pipe = link.pipe_delays and link.shaper == "dummynet"
-    shaper, rate_bps, qdisc = _shaped(name, link, _rate_bps(link.rate, line))
+    if isinstance(link.rate, Share):
+        rate = _LineRate(_share_bps(link.rate, line))
+    else:
+        rate = _line_rate(f"path.{name}.rate", link.rate, traces)
+    shaper, rate_bps, qdisc = _shaped(name, link, rate.bps)
     return LinkSpec(
         name=name,
         rate_bps=rate_bps,
+        rate_steps=rate.steps,
+        opportunities_ms=rate.opportunities_ms,
         qdisc=qdisc,
         shaper=shaper,
         overhead=overhead_spec(link.overhead),
@@ -93,12 +145,14 @@ def _is_cake(link: Link) -> bool:
     return link.qdisc.kind == "cake"
 
 
-def _rate_bps(rate: Rate | Share, line: Hop | None) -> int:
-    """A rate in bit/s. A share is of the rate of `line`; `Path` refuses a share without a line."""
-    if isinstance(rate, Rate):
-        return rate.bps
+def _share_bps(share: Share, line: Hop | None) -> int:
+    """The rate in bit/s of a share of the rate of `line`.
+
+    `Path` refuses a share without a line, and a share of a rate that varies.
+    """
     assert line is not None
-    return max(1, round(rate.fraction * line.rate.bps))
+    assert isinstance(line.rate, Rate)
+    return max(1, round(share.fraction * line.rate.bps))
 
 
 def _lan(name: str, rate: Rate, *, own: bool) -> LinkSpec:

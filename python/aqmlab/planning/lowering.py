@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from aqmlab.base.errors import ScenarioError
 from aqmlab.engines.trial_spec import (
@@ -10,7 +11,7 @@ from aqmlab.engines.trial_spec import (
     TrialSpec,
 )
 from aqmlab.planning.apps_spec import lowered_apps, start_warnings
-from aqmlab.planning.links_spec import lowered_links, target_warnings
+from aqmlab.planning.links_spec import TraceReader, lowered_links, target_warnings
 from aqmlab.planning.unlikely import unlikely
 from aqmlab.scenario.model import Measure, Scenario
 from aqmlab.scenario.quantities import Duration
@@ -29,14 +30,14 @@ def rtt_base_ms(spec: TrialSpec) -> dict[str, float]:
     return {app.name: (app.up.delay_ns + app.down.delay_ns) / 1e6 for app in spec.apps}
 
 
-def resolve(scenario: Scenario) -> Resolved:
-    """The trial of `scenario` without its loops.
+def resolve(scenario: Scenario, folder: Path = Path()) -> Resolved:
+    """The trial of `scenario` without its loops. `folder` holds the scenario's delivery traces.
 
     Raises `ScenarioError` if values are valid separately but not in combination.
     """
     duration_ns = scenario.duration.ns
     warnings: list[str] = []
-    links = lowered_links(scenario.path)
+    links = lowered_links(scenario.path, TraceReader(folder, duration_ns))
     apps = lowered_apps(scenario, links)
     spec = TrialSpec(
         seed=0,

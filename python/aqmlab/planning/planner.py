@@ -215,7 +215,7 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
     taken = TrialNames()
     # The loops are omitted, because each change for each combination would copy them.
     bare = Layer({**layer.data, "vary": {}}, layer.origins, layer.source)
-    changes = Combinations(bare, fixed)
+    changes = Combinations(bare, fixed, found.folder)
     conflicts.refuse_overlaps(loops, changes.of, lambda name: layer.where(("vary", name)))
     effects = conflicts.Effects(loops)
     for point in sweep.points(loops):

@@ -13,6 +13,8 @@ from aqmlab.scenario.normalise import Keys
 
 _NAMES = {
     "rate_bps": "rate",
+    "rate_steps": "rate",
+    "opportunities_ms": "rate",
     "duration_ns": "duration",
     "delay_ns": "rtt",
     "airtime_ns": "airtime",

@@ -17,8 +17,9 @@ from pydantic.json_schema import JsonSchemaValue
 from aqmlab import _core
 from aqmlab.base.errors import BadValueError
 from aqmlab.scenario import presets
-from aqmlab.scenario.fields import Count, Flag, LinkRate, Qdisc, RateOrShare, Value
+from aqmlab.scenario.fields import Count, Flag, Qdisc, Value
 from aqmlab.scenario.kind_schema import Properties, table
+from aqmlab.scenario.line_rates import VARYING_SCHEMAS, LineRate, LineRateOrShare
 from aqmlab.scenario.notation import Table
 from aqmlab.scenario.parameters import Plain, base_units
 from aqmlab.scenario.quantities import Duration, Share
@@ -100,7 +101,7 @@ class _Port(Value):
 class Hop(_Port):
     """One direction of a modem: a discipline before a link with a finite rate."""
 
-    rate: LinkRate
+    rate: LineRate
     qdisc: Qdisc = Field(default_factory=_pfifo)
     overhead: Overhead = Overhead()
 
@@ -108,8 +109,9 @@ class Hop(_Port):
 class _Gateway(_Port):
     """One direction of a gateway: a discipline before a shaped link."""
 
-    rate: RateOrShare = Field(
-        description='the link\'s rate; with a modem also a share of its rate, `"95 %"`'
+    rate: LineRateOrShare = Field(
+        description='the link\'s rate; with a modem also a share of its rate, `"95 %"`. The rate may '
+        "[vary](#rates-that-vary)"
     )
     qdisc: Qdisc = Field(
         default_factory=_pfifo, description="the discipline before the link; `queue` is a synonym"
@@ -174,4 +176,5 @@ def both_ways_schema(link: type[Hop | Link], handler: GetJsonSchemaHandler) -> P
     """The schemas of the keys of `link` in a table in which they apply to both directions."""
     keys = handler.resolve_ref_schema(reference(link.__pydantic_core_schema__, handler))
     pair = {"type": "string", "examples": ["12/1 Mbit/s"], "description": "Down before up."}
-    return {**keys["properties"], "rate": pair}
+    rate = {"anyOf": [pair, *VARYING_SCHEMAS]}
+    return {**keys["properties"], "rate": rate}

@@ -36,6 +36,8 @@ class Found(NamedTuple):
     """The path of the file, or the word `built-in` and the name."""
     text: str
     """The scenario's own text, including comments."""
+    folder: Path = Path()
+    """The folder that holds the scenario's delivery traces."""
 
 
 def find(source: str | Path) -> Found:
@@ -47,7 +49,8 @@ def find(source: str | Path) -> Found:
         return Found(_read(text, f"{name}.toml", None, 0), name, f"built-in {name}", text)
     if path.suffix == ".toml" or path.is_file():
         text = file_text(path)
-        return Found(_read(text, path.name, path.parent, 0), path.stem, str(path), text)
+        layer = _read(text, path.name, path.parent, 0)
+        return Found(layer, path.stem, str(path), text, path.parent)
     if path.is_dir():
         raise ScenarioError(shown(str(source)), "is a folder, not a scenario", _inside(path))
     known = builtin_names()

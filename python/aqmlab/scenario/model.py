@@ -40,6 +40,7 @@ from aqmlab.scenario.fields import (
 )
 from aqmlab.scenario.figure_names import FIGURES
 from aqmlab.scenario.kind_schema import Properties, table
+from aqmlab.scenario.line_rates import RateSteps, RateTrace
 from aqmlab.scenario.links import Hop, Link, both_ways_schema
 from aqmlab.scenario.notation import Table, refuse_deep
 from aqmlab.scenario.quantities import NS_PER_S, Duration, Share
@@ -105,9 +106,14 @@ class Path(Value):
             raise BadMemberError("lan", "given together with `wifi`", "leave one of the two out")
         for way in ("down", "up"):
             rate = getattr(self, way).rate
-            if self.modem is None and isinstance(rate, Share):
+            if not isinstance(rate, Share):
+                continue
+            if self.modem is None:
                 problem = f"`{rate}` is a share of the modem's rate, and there is no modem"
                 raise BadMemberError((way, "rate"), problem, "write a rate, or add path.modem.rate")
+            if isinstance(getattr(self.modem, way).rate, (RateSteps, RateTrace)):
+                problem = f"`{rate}` is a share of the modem's rate, and that rate varies"
+                raise BadMemberError((way, "rate"), problem, 'write a rate, such as "20 Mbit/s"')
         return self
 
 

@@ -16,6 +16,7 @@ from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.base.unique_names import Names
 from aqmlab.scenario import presets
 from aqmlab.scenario.catalogue import table_of
+from aqmlab.scenario.line_rates import both_directions
 from aqmlab.scenario.links import Link
 from aqmlab.scenario.notation import Table, rate_pair
 
@@ -237,6 +238,13 @@ def _located(layer: Layer, keys: Keys, text: str) -> Table:
 
 def _rates(value: Any, place: str) -> tuple[Any, Any]:
     """Both rates of "12/1 Mbit/s", down before up. A single rate applies to both directions."""
+    if isinstance(value, dict):
+        return value, copy.deepcopy(value)
+    if isinstance(value, (list, tuple)):
+        try:
+            return both_directions(value)
+        except BadValueError as problem:
+            raise problem.at(place) from None
     hint = 'write down and up and a unit, such as "12/1 Mbit/s"'
     if not isinstance(value, str):
         if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -123,6 +123,7 @@ def test_a_modem_that_the_agent_refuses_is_named_by_its_table(home, agent) -> No
     [
         ('"40 ms" }', '"40 ms", qdisc = "red_floyd" }', "home.toml:3: path.qdisc"),
         ('"40 ms" }', '"40 ms", wifi = { mcs = 7 } }', "home.toml:3: path.wifi"),
+        ('"12/1 Mbit/s"', '[["0 s", "9 Mbit/s"], ["1 s", "5 Mbit/s"]]', "home.toml:3: path.rate"),
         ('profile = "linux"', 'profile = "freebsd"', "home.toml:6: hosts.server.profile"),
         ('wan = "server"', 'tcp = { cc = "newreno" }', "home.toml:12: apps.upload.tcp.cc"),
     ],

@@ -66,20 +66,21 @@ def links_carry_no_more_than_their_rate(run: Run) -> Iterator[str]:
         row = by_link(run)[link["name"]]
         # A driver takes frames before they are on the air.
         ahead = 8 * link["wifi"]["driver"] * packet if link.get("wifi") else 0
-        for bits, seconds in (
-            (8 * row["bytes_out"], run.duration_s),
-            (row["throughput_mbit"] * 1e6 * interval_s, interval_s),
+        for bits, first_s, last_s in (
+            (8 * row["bytes_out"], 0.0, run.duration_s),
+            (row["throughput_mbit"] * 1e6 * interval_s, from_ns / 1e9, to_ns / 1e9),
         ):
-            most = bounds.ip_bits(run, link, seconds) + ahead
+            most = bounds.ip_bits_between(run, link, first_s, last_s) + ahead
             if bits > most * (1 + ROUNDING):
-                yield f"{link['name']}: {bits} bits in {seconds} s, {most} at most"
+                yield f"{link['name']}: {bits} bits from {first_s} to {last_s} s, {most} at most"
         if run.whole and not math.isclose(
             row["throughput_mbit"] * 1e6 * interval_s, 8 * row["bytes_out"], rel_tol=ROUNDING
         ):
             yield f"{link['name']}: {row['throughput_mbit']} Mbit/s of {row['bytes_out']} B"
         if not 0 <= row["utilisation"] <= 1 + ROUNDING:
             yield f"{link['name']}: used to {row['utilisation']}"
-        if link.get("shaper", "line") == "line" and not link.get("wifi"):
+        is_constant = "rate_steps" not in link
+        if link.get("shaper", "line") == "line" and not link.get("wifi") and is_constant:
             busy_s = (
                 row["utilisation"] * run.duration_s
                 + 8 * bounds.on_link(link["overhead"], packet) / link["rate_bps"]

@@ -59,6 +59,10 @@ def windows_are_within_the_line(run: Run) -> Iterator[str]:
         for row in rows:
             if not 0 <= row["throughput_mbit"] <= most * (1 + ROUNDING):
                 yield f"{app} {way}: {row['throughput_mbit']} Mbit/s at {row['t_s']} of {most}"
+            ends_s = (row["t_s"] - width_s / 2, row["t_s"] + width_s / 2)
+            most_bits = bounds.arriving_ip_bits_between(run, app, way, *ends_s)
+            if row["throughput_mbit"] * 1e6 * width_s > most_bits * (1 + ROUNDING) + 1e-3:
+                yield f"{app} {way}: {row['throughput_mbit']} Mbit/s, {most_bits} bits at {ends_s}"
         for one, other in itertools.pairwise(rows):
             if abs(other["t_s"] - one["t_s"] - step_s) > 1e-9:
                 yield f"{app} {way}: windows at {one['t_s']} and {other['t_s']} s"

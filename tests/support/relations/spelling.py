@@ -90,7 +90,8 @@ def both_ways_at_once(table: Table, _: random.Random) -> Iterator[str]:
     """One text for both directions equals a value for each; a kind as a text equals its table."""
     path = dict(table["path"])
     down, up = dict(path.pop("down")), dict(path.pop("up"))
-    if not down["rate"].endswith("%") and not up["rate"].endswith("%"):
+    written = (down["rate"], up["rate"])
+    if not any(isinstance(rate, list) or rate.endswith("%") for rate in written):
         rates = [Rate.parse(way.pop("rate")).bps for way in (down, up)]
         path["rate"] = f"{rates[0] / 1e6:.6f}/{rates[1] / 1e6:.6f} Mbit/s"
     for key in ("overhead", "shaper", "loss"):

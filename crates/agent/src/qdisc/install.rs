@@ -54,6 +54,17 @@ pub(crate) struct Installed {
 pub(crate) fn check(at: &str, link: &LinkSpec) -> Result<(), String> {
     tc_params::wanted(at, link)?;
     let over = link.overhead;
+    for (key, varies) in [
+        ("rate_steps", !link.rate_steps.is_empty()),
+        ("opportunities_ms", !link.opportunities_ms.is_empty()),
+    ] {
+        if varies {
+            return Err(format!(
+                "{at}.{key}: a rate that varies (path.rate): the kernel engine sets the rate of a \
+                 link once, before the trial"
+            ));
+        }
+    }
     if !(LEAST_BPS..=MOST_BPS).contains(&link.rate_bps()) {
         let range = format!("{LEAST_BPS} to {MOST_BPS}");
         return Err(format!(
@@ -305,6 +316,7 @@ mod tests {
             (change(|link| link.rate = BitRate::new(1_000)), "links[0].rate_bps: 1000"),
             (change(|link| link.overhead.minimum = Bytes(9_000)), "links[0].overhead"),
             (change(|link| link.own = true), "links[0].own"),
+            (change(|link| link.opportunities_ms = vec![1]), "links[0].opportunities_ms: a rate"),
             (change(|link| link.shaper = ShaperSpec::Dummynet), "links[0].shaper: `dummynet`"),
             (
                 change(|link| link.qdisc.kind = Named::find("pie_freebsd").unwrap()),

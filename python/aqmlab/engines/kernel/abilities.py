@@ -56,6 +56,13 @@ def missing(spec: TrialSpec, qdisc_source: QdiscSource = "kernel") -> Iterator[R
         if isinstance(link.wifi, WifiSpec):
             problem = "a radio of 802.11n (path.wifi): the kernel engine has wires only"
             yield Refusal(("links", index, "wifi"), problem)
+        elif qdisc_source == "kernel" and (link.rate_steps or link.opportunities_ms):
+            key = "rate_steps" if link.rate_steps else "opportunities_ms"
+            problem = (
+                "a rate that varies (path.rate): the kernel engine sets the rate of a link once,"
+                " before the trial"
+            )
+            yield Refusal(("links", index, key), problem, hint)
         elif link.qdisc.kind not in disciplines:
             problem = f"`{link.qdisc.kind}`: the kernel engine has {', '.join(disciplines)}"
             yield Refusal(("links", index, "qdisc"), problem, hint)

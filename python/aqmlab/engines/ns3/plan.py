@@ -155,6 +155,8 @@ def _controller(host: TcpSpec) -> str:
 
 
 def _link(link: LinkSpec) -> str:
+    if link.rate_steps or link.opportunities_ms:
+        raise ValueError("a rate that varies: the ns-3 engine has constant rates")
     kind, attributes, quantum = _discipline(link)
     burst = _HTB_BURST_BYTES + FULL_BYTES if link.shaper == "htb" else FULL_BYTES
     head = f"link {link.name} {link.rate_bps} {burst} ns3::{kind}QueueDisc {quantum}"
