@@ -63,7 +63,7 @@ def read(path: Path) -> ChunkRecord:
     """Reads the record at `path`.
 
     Raises `FileNotFoundError` if there is none, another `OSError` if it cannot be read, and
-    `ValueError` if it has changed since it was written.
+    `ValueError` if it is too large or has changed since it was written.
     """
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > _MOST_BYTES:

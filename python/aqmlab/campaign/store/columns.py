@@ -83,7 +83,7 @@ class Columns:
 
 
 def _own_bases(rows: Sequence[tuple[Trial, pa.Table]]) -> pa.Array:
-    """The base round-trip time of the application of each row."""
+    """The base round-trip time of each row's application."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
