@@ -17,7 +17,7 @@ from aqmlab.engines.trial_spec import TrialSpec
 def cost(trial: Trial, seconds: float | None = None) -> float:
     """The approximate cost of `seconds` simulated seconds of a trial, or of the whole trial.
 
-    The cost grows with this time and with the number of bits that the links can carry in it.
+    The cost grows with this time and with the number of bits that the links can carry meanwhile.
     """
     duration_s, bps = _facts(trial.spec)
     length_s = duration_s if seconds is None else seconds

@@ -40,7 +40,7 @@ _SAME_BUILD = "install the same build of aqmlab on every worker"
 _LOG = logging.getLogger(__name__)
 
 _MOST_BYTES = 2**20
-"""The largest scheduler file that is read. A usual file has about one thousand bytes."""
+"""The maximum size of a scheduler file in bytes. A usual file has about one thousand bytes."""
 
 _COUNT_S = 2.0
 """Seconds for which the number of workers is cached."""

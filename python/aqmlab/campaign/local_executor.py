@@ -107,9 +107,8 @@ class Worker:
     def replace_stopped(self) -> None:
         """Kills the process if it is stopped at two successive calls.
 
-        The next trial starts another process.
-        A stopped process (SIGSTOP) does not end and does not answer, so the campaign would wait
-        forever.
+        The next trial then starts another process. A stopped process (SIGSTOP) does not end and
+        does not answer, so the campaign would wait forever.
         """
         with self._lock:
             before, self._was_stopped = self._was_stopped, False

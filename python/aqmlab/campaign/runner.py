@@ -49,7 +49,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Campaign:
-    """The trials of a campaign, and the contents of its manifest."""
+    """The trials of a campaign, the contents of its manifest, and the functions that run trials."""
 
     trials: Sequence[Trial]
     about: CampaignFacts
@@ -177,7 +177,7 @@ def _is_complete(campaign: Campaign, folder: Folder) -> bool:
 
 
 def _reopened(campaign: Campaign, folder: Folder) -> Dataset:
-    """Opens the data set of a folder, and replaces a manifest with results by one without results.
+    """Opens the data set of a folder, after an absent manifest or one with results is replaced.
 
     If a complete campaign has lost tables, the records of its other chunks are written first.
     Raises `RequestError` for a damaged file.

@@ -60,7 +60,7 @@ class Finished:
         return [*self._own, TRIALS]
 
     def schema(self, name: str) -> pa.Schema:
-        """The leading and other columns of the table `name`, which is not `trials`, over all trials."""
+        """The leading and other columns of a table other than `trials`, over all these trials."""
         import pyarrow as pa
 
         own = self._own[name]
