@@ -53,7 +53,7 @@ _TEACUP_ID = re.compile(r"[^=]+_run_\d+")
 
 
 class ExperimentName(NamedTuple):
-    """TEACUP's names of a trial: the prefix of its experiment, and the id, which has that prefix."""
+    """TEACUP's names of a trial: the experiment's prefix, and the id, which has this prefix."""
 
     prefix: str
     id: str
