@@ -109,7 +109,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._client.close()
 
     def check(self) -> None:
-        """Raises `LabError` if the connection is lost, or after a minute without a worker."""
+        """Raises `LabError` if the connection is lost, or after a minute without a usable worker."""
         again = "finished trials are kept; the same command continues from here"
         if self._client.status != "running":
             raise LabError(f"--cluster {self._address}: the connection is lost", again)

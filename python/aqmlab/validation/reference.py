@@ -156,7 +156,7 @@ class Reference:
                 yield machine_of(trial["recipe"])
 
     def strays(self, cells: Iterable[Cell]) -> list[Path]:
-        """The files of cells that the grid no longer has."""
+        """The files of the set that belong to none of `cells`."""
         known = {self.path(cell).name for cell in cells}
         if not self.folder.is_dir():
             return []

@@ -1,4 +1,4 @@
-"""Adds to the reference set, and checks that the kernel repeats its trials with equal bytes.
+"""Adds trials to the reference set, and checks that the kernel repeats the set's trials exactly.
 
 Every finished trial is stored immediately. After an interruption, even by kill -9, the same command
 continues. All cells run with one seed before any cell runs with the next seed. An incomplete set

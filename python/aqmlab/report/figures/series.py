@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MOST_PLACES = 2
 MOST_POINTS_AS_LINES = 8_000
-"""A panel with more points is drawn as an image within the SVG."""
+"""The maximum number of points in a panel of lines; more points are an image within the SVG."""
 
 
 @dataclass(frozen=True, slots=True)
