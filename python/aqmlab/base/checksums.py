@@ -1,8 +1,8 @@
 """Checksums that show whether a file has changed since it was written.
 
 Parquet's page checksums do not cover a file's footer, and most readers ignore these checksums. A
-campaign therefore records the size and the SHA-256 of every file. A document that holds such
-records ends with the SHA-256 of its own text.
+campaign therefore records the size and the SHA-256 of every table file and of `catalogue.sql`. A
+document that holds such records ends with the SHA-256 of its own text.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import sys
 def escaped_json(text: str) -> str:
     """Escapes the control characters that JSON leaves unescaped, and lone surrogates.
 
-    If the encoding of standard output is no UTF, all characters outside ASCII are escaped too.
+    If the encoding of standard output is not a UTF, all characters outside ASCII are escaped too.
     """
     printable = _CONTROLS.sub(lambda found: json_escape(found[0]), text)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"

@@ -30,7 +30,10 @@ def _nearest(path: Path) -> str | None:
 
 
 def file_text(path: Path) -> str:
-    """The text of a user's file; raises `ScenarioError` if it is unreadable, large or not UTF-8."""
+    """The text of a user's file.
+
+    Raises `ScenarioError` if the file cannot be read, is too large or is not UTF-8.
+    """
     try:
         with open_regular(path) as file:
             data = file.read(MOST_BYTES + 1)  # the reported length may be wrong

@@ -109,7 +109,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._client.close()
 
     def check(self) -> None:
-        """Raises `LabError` if the connection is lost, or after a minute without a usable worker."""
+        """Raises `LabError` if the connection is lost, or if no worker was usable for a minute."""
         again = "finished trials are kept; the same command continues from here"
         if self._client.status != "running":
             raise LabError(f"--cluster {self._address}: the connection is lost", again)

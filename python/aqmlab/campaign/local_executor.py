@@ -46,7 +46,7 @@ class Processes(AbstractContextManager["Processes"]):
         self.room = jobs * AHEAD
 
     def submit(self, order: Order, moved: Moved) -> Future[Answer]:
-        """Runs a trial in the next free process. `moved` receives its progress."""
+        """Runs a trial in the next free process. `moved` receives the trial's progress."""
         return self._threads.submit(self._pool.run, order, moved)
 
     def check(self) -> None:

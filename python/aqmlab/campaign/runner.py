@@ -96,7 +96,7 @@ def run(
     Trials run in `jobs` local processes, by default one for each core, or on `executor`. With
     `only`, the function runs only the missing trials with these names. The folder is complete when
     no trial is missing. Raises `RequestError` if the folder holds another campaign or a damaged
-    file, or if another process runs the campaign. Raises `DiskError` if a file cannot be written,
+    table, or if another process runs the campaign. Raises `DiskError` if a file cannot be written,
     and `LabError` if the executor fails. Finished trials are kept.
     """
     folder = Folder(path)

@@ -23,7 +23,7 @@ class Progress(Protocol):
     """A receiver of a campaign's progress."""
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
-        """Reports that the campaign starts to run its `missing` trials."""
+        """Reports that a campaign of `trials` starts to run its `missing` trials."""
 
     def damaged(self, problem: str) -> None:
         """Reports a damaged file, whose trials run again. This method is called before `begin`."""

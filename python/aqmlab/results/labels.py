@@ -25,7 +25,7 @@ _Texts = Mapping[str, str]
 _Condition = tuple[tuple[str, str], ...]
 
 _OF_QUEUES = ("qdisc", "queue", "aqm")
-"""The last parts of the names of conditions whose values are a discipline and its parameters."""
+"""The names of conditions end in these parts if the values are disciplines with parameters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class ChunkRecord(Struct, frozen=True):
     events: Count
     packets: Count
     files: Mapping[FilePath, Alternatives]
-    """The checksums of each table file, by its path in the campaign's folder."""
+    """The checksums of each table file, by the file's path in the campaign's folder."""
 
     def fault(self, campaign: str, chunk: int, trials: int, folder: str) -> str | None:
         """The reason why this is not the record of `chunk` with `trials` trials in `folder`.

@@ -45,11 +45,11 @@ class RecordedResults:
     """The results in a campaign's tables."""
 
     digests: dict[int, str] = field(default_factory=dict)
-    """The digest of each finished trial, by its index."""
+    """The digest of each finished trial, by the trial's index."""
     events: int = 0
     packets: int = 0
     files: dict[str, FileChecksum] = field(default_factory=dict)
-    """The checksum of each file, by its path in the campaign's folder."""
+    """The checksum of each file, by the file's path in the campaign's folder."""
 
     def add(self, trials: Sequence[Trial], chunk: ChunkRecord) -> None:
         """Adds the results of `chunk`, whose recorded trials are `trials`."""

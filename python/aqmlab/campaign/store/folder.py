@@ -58,7 +58,7 @@ class Trial:
     seed: int
     conditions: Mapping[str, ConditionValue]
     spec: str
-    """The resolved trial as canonical JSON; empty if only its name is known."""
+    """The resolved trial as canonical JSON; empty if only its digest is known."""
     engine: str = "sim"
     """The engine that runs the trial."""
     recorded: str | None = None

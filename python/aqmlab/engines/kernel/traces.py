@@ -132,7 +132,11 @@ class Trace:
 
 @dataclass(frozen=True)
 class TraceComparison:
-    """The comparison of one trace: the counts of the replay, and the first difference, if any."""
+    """The comparison of trace `number` of a discipline with the simulator.
+
+    `same` holds the counts of the replay and the first difference, if any. `collisions` is the
+    result of the function `collisions`, and `later` counts further clock readings in operations.
+    """
 
     kind: str
     number: int

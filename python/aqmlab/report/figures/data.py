@@ -185,7 +185,7 @@ def examples(results: CampaignResults, most: int) -> tuple[CampaignResults, list
 
 
 def of_kind(results: CampaignResults, kind: str) -> pl.Expr:
-    """A mask of the rows with applications of `kind`, which may differ by trial."""
+    """A mask of the rows of applications of `kind`; an application's kind may differ by trial."""
     import polars as pl
 
     found = [pl.lit(value=False)]

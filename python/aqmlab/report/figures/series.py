@@ -105,7 +105,7 @@ class SeriesFigure:
 
 
 _TYPICAL = 0.9
-"""The quantile over time that represents a line that may stay at zero."""
+"""The quantile over time that represents a line with zeros. Its complement represents others."""
 
 
 def _apart_if_few(results: CampaignResults, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:

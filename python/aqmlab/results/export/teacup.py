@@ -53,7 +53,7 @@ _TEACUP_ID = re.compile(r"[^=]+_run_\d+")
 
 
 class ExperimentName(NamedTuple):
-    """TEACUP's names of a trial: the experiment's prefix, and the id, which has this prefix."""
+    """TEACUP's names of a trial: the experiment's prefix, and the id, which includes it."""
 
     prefix: str
     id: str
