@@ -254,7 +254,7 @@ class CampaignResults(StoredTables):
             return frame_of(self, baseline_called(baseline, self.labels.values()))
 
     def to_json(self, baseline: str | None = None) -> list[TrialNumbers]:
-        """One object per finished trial, with conditions, seed, digest, each flow's numbers, verdicts.
+        """One object per finished trial: its conditions, seed, digest, flows' numbers and verdicts.
 
         Differences are from `baseline`, as in `verdicts_against`, or from the first condition.
         """

@@ -26,7 +26,7 @@ def leading_columns(schema: pa.Schema) -> int:
 
 
 class Columns:
-    """The leading columns of every table: trial, conditions, numbers (`condition_numbers`), seed."""
+    """The leading columns of every table: trial, conditions, `condition_numbers`, seed."""
 
     def __init__(self, trials: Sequence[Trial]) -> None:
         names = dict.fromkeys(name for trial in trials for name in trial.conditions)

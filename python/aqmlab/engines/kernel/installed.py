@@ -164,7 +164,7 @@ def digest_of(*paths: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A requirement of the kernel engine: the installed version, or the problem."""
+    """A requirement of the kernel engine: where it was found, or the problem and a hint."""
 
     name: str
     found: str = ""

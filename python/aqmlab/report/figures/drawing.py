@@ -111,7 +111,7 @@ def always(_: CampaignResults) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FigureDefinition:
-    """A figure: its title, the tables and campaigns that it needs, and its drawing function."""
+    """A figure: its title, the tables that it needs, its drawing function, and whether it applies."""
 
     title: str
     tables: Sequence[str]

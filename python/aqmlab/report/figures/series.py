@@ -44,7 +44,7 @@ class SeriesFigure:
     axis: str
     caption: str
     frame: Callable[[CampaignResults], pl.DataFrame]
-    """Rows with labels, `seed`, `app`, `copy`, `t_s` and the column."""
+    """Returns rows with labels, `seed`, `app`, `copy`, `t_s` and the column."""
     title: str
     zeros: bool = False
     """Whether zeros occur; a logarithmic axis then has a linear section below its least decade."""
