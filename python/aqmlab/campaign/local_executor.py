@@ -193,7 +193,7 @@ class Pool:
             worker.replace_stopped()
 
     def kill(self) -> None:
-        """Kills all workers immediately, even during a trial."""
+        """Kills all workers immediately, even during a trial, and refuses further trials."""
         with self._lock:
             self._stopped = True
             workers = list(self._all)

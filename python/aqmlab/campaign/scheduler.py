@@ -118,7 +118,10 @@ class _Running:
         self._attempts: dict[int, int] = {}
 
     def hand_out(self, waiting: deque[Trial]) -> None:
-        """Submits as many trials as the executor has room for."""
+        """Submits as many trials as the executor has room for.
+
+        Raises `LabError` if the executor refuses a trial.
+        """
         while waiting and len(self.futures) < self._executor.room:
             trial = waiting.popleft()
             self._attempts[trial.index] = self.attempts(trial) + 1

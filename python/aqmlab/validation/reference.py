@@ -106,7 +106,8 @@ class Reference:
     ) -> None:
         """Adds or replaces a trial, and records the source of the agent `program` that made it.
 
-        Trial and source are on the disk when the function returns.
+        Trials of an earlier version of the cell are removed. Trial and source are on the disk when
+        the function returns.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._locked():

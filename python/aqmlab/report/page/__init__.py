@@ -59,7 +59,7 @@ def write(
     """Writes the report to `path`, and its figures into the folder `figures` beside it.
 
     `names` selects the figures; by default the report has the applicable figures that the scenario
-    selects, or else all. `watched` yields the given names again and can show the progress.
+    selects, or else all. `watched` receives the names, yields them again and can show the progress.
     Differences are from `baseline`; if it is `None`, they are from the first condition.
     Raises `RequestError` before it writes anything if a file of the results has changed since it
     was written.

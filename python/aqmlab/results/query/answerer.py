@@ -105,9 +105,9 @@ def _answer(question: Question, found: CampaignTables, say: Say) -> None:
 def _bound_memory(size_bytes: int) -> None:
     """Limits this process to `size_bytes` beyond its present memory, if the kernel supports that.
 
-    The stacks of later threads are added to the limit. DuckDB counts the blocks that it keeps, but
-    not the rows under construction. The limit is not on address space because threads reserve much
-    more address space than they use.
+    The limit includes an allowance for the stacks of later threads. DuckDB counts the blocks that
+    it keeps, but not the rows under construction. The limit is not on address space because threads
+    reserve much more address space than they use.
     """
     import pyarrow as pa
 
