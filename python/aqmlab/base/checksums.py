@@ -1,8 +1,8 @@
 """Checksums that show whether a file has changed since it was written.
 
 Parquet's page checksums do not cover a file's footer, and most readers ignore these checksums. A
-campaign therefore records the size and the SHA-256 of every file. A document that holds such
-records ends with the SHA-256 of its own text.
+campaign therefore records the size and the SHA-256 of every table file and of `catalogue.sql`. A
+document that holds such records ends with the SHA-256 of its own text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from aqmlab.base.failures import RequestError
 from aqmlab.base.files import open_regular, reason_of
 
 _NO_FILE = (errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.ENOTDIR, errno.ENXIO)
-"""Errors for paths that are not regular files. Any other error may be temporary."""
+"""Error numbers for paths that are not regular files. Other read errors may be temporary."""
 
 _LAST_MEMBER = re.compile(rb',\n "checksum": "([0-9a-f]{64})"\n}\n\Z')
 
@@ -50,9 +50,10 @@ def mismatch(
 ) -> str | None:
     """Describes how the file at `path` differs from all `expected` checksums.
 
-    Returns `None` if the file matches one of the checksums. Raises `RequestError` if the file
-    cannot be read, because its contents are then unknown. `measure` computes the checksum of the
-    file if its size is one of the expected sizes.
+    Returns `None` if the file matches one of the checksums. A missing file and a path that is not
+    a regular file also differ. Raises `RequestError` if the file cannot be read for any other
+    reason, because its contents are then unknown. `measure` reads the file and returns its
+    checksum; a regular file of an unexpected size is not read.
     """
     expected = tuple(expected)
     try:
@@ -73,7 +74,8 @@ def mismatch(
 def contents(path: Path, expected: Iterable[FileChecksum]) -> tuple[bytes, str | None]:
     """Reads the file at `path`. Returns its bytes and the result of `mismatch`.
 
-    The bytes are empty if the file is missing or if its size is not an expected size.
+    The bytes are empty if `path` is not a regular file, or if the file's size is not an expected
+    size. Raises `RequestError` as `mismatch` does.
     """
     data = b""
 
@@ -94,16 +96,16 @@ def unreadable(path: Path, error: OSError) -> RequestError:
 
 
 def with_checksum(text: str) -> bytes:
-    """Appends a member to a JSON object: the checksum of the text before this member.
+    """Returns a JSON object with one more member: the checksum of the text before this member.
 
-    The text must have one member per line.
+    `text` must end with the object's closing brace on a line of its own and a line feed.
     """
     body = text.removesuffix("\n}\n").encode()
     return body + b',\n "checksum": "%s"\n}\n' % hashlib.sha256(body).hexdigest().encode()
 
 
 def is_intact(data: bytes) -> bool:
-    """Returns whether `data` is an unchanged document that `with_checksum` wrote."""
+    """Returns whether `data` is an unchanged result of `with_checksum`."""
     found = _LAST_MEMBER.search(data[-100:])
     if found is None:
         return False

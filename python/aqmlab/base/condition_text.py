@@ -8,7 +8,7 @@ from typing import Any
 
 
 def condition_text(value: Any) -> str:
-    """Formats a varied value as it appears in a scenario.
+    """Formats a varied value as in a scenario, but with a kind and its parameters as one text.
 
     >>> condition_text({"kind": "codel", "target": "5 ms"}), condition_text(0.5)
     ('codel target=5 ms', '0.5')

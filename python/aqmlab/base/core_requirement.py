@@ -16,7 +16,10 @@ _Pair = tuple[_Number, _Number]
 
 
 class OwnRequirement(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The values of a requirement. A pair is the optimal and the unacceptable value."""
+    """The values of a requirement. A pair is the optimal and the unacceptable value.
+
+    The keys of `latency_ms` are the names of the limited statistics of the delay.
+    """
 
     direction: Literal["both", "up", "down"] = "both"
     latency_ms: Mapping[str, _Pair] = {}
@@ -25,4 +28,4 @@ class OwnRequirement(Struct, frozen=True, omit_defaults=True, forbid_unknown_fie
 
 
 CoreRequirement: TypeAlias = str | OwnRequirement
-"""The name of a set, or values."""
+"""The name of a set of requirements, or the values of a requirement."""

@@ -2,8 +2,8 @@
 
 A spreadsheet interprets text that begins with `=`, `+`, `-` or `@` as a formula. A formula can
 access files and the network. This module prefixes such text with an apostrophe, as OWASP advises
-(CSV injection). Texts that are numbers, and numeric columns, are unchanged. Control characters
-except line feeds become `?`.
+(CSV injection), even if white space precedes the character. Texts that are numbers, and numeric
+columns, are unchanged. Control characters except line feeds become `?`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Errors in scenarios, with messages for users.
+"""The base class of errors with messages for users, and the errors in scenarios.
 
-Every message gives the location and the problem, in this order. A hint follows if there is one: the
-likely correction, or otherwise the allowed values. The command line prints the message without a
-traceback and exits with status 2.
+The message of a `ScenarioError` gives the location, if it is known, and the problem, in this order.
+A hint follows if there is one, such as the likely correction or the allowed values. The command
+line prints the message without a traceback and exits with the error's status.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ScenarioError(LabError, ValueError):
 
     status = 2
     member: BadMemberError | None = None
-    """The problem, with the keys of the invalid member.
+    """The problem, with the keys of the invalid member; `None` if the keys are unknown.
 
     The reader of a file finds the member's line by these keys.
     """
@@ -56,7 +56,7 @@ class ScenarioError(LabError, ValueError):
         ValueError.__init__(self, _with_hint(text, self.hint))
 
     def __reduce__(self) -> tuple[type[ScenarioError], tuple[str, str, str | None]]:
-        """Pickles all parts of the error, for transfer to another process."""
+        """Pickles the location, the problem and the hint, for transfer to another process."""
         return (type(self), (self.where, self.problem, self.hint))
 
     @staticmethod
@@ -65,7 +65,7 @@ class ScenarioError(LabError, ValueError):
         return BadValueError.unknown(what, got, known).at(where)
 
     def at(self, where: str) -> ScenarioError:
-        """The same error with the location `where`."""
+        """The error with the location `where`, and without `member`."""
         return type(self)(where, self.problem, self.hint)
 
 
@@ -104,7 +104,9 @@ def _with_hint(text: str, hint: str | None) -> str:
 
 
 def suggestion(got: str, known: Iterable[str]) -> str:
-    """Suggests the `known` name nearest to `got`, or lists the first `known` names.
+    """Suggests the `known` name nearest to `got`.
+
+    If no name is similar, lists the first `known` names in alphabetical order.
 
     >>> suggestion("fq_code", ["codel", "fq_codel"])
     'did you mean `fq_codel`?'
@@ -123,6 +125,8 @@ def suggestion(got: str, known: Iterable[str]) -> str:
 
 def nearest(got: str, known: Iterable[str]) -> str | None:
     """The name in `known` that is most similar to `got`, or `None` if none is similar.
+
+    Ignores case, and compares only the first `_MOST_COMPARED` names.
 
     >>> nearest("fq_code", ["codel", "fq_codel"]), nearest("xyz", ["codel", "fq_codel"])
     ('fq_codel', None)
@@ -164,7 +168,10 @@ _QUOTED = re.compile(f"`([^`]{{{_MOST_QUOTED + 1},}})`")
 
 
 def _pieces(value: object, most: int) -> Iterator[str]:
-    """Yields the output of `repr` in pieces, because nested lists can make it unboundedly long."""
+    """Yields the output of `repr` in pieces, because nested lists can make it unboundedly long.
+
+    Long texts are truncated, and long integers are hexadecimal.
+    """
     if isinstance(value, dict):
         yield "{"
         for number, (key, member) in enumerate(value.items()):
@@ -188,7 +195,7 @@ def _pieces(value: object, most: int) -> Iterator[str]:
 
 
 def printable(text: str, also: str = "") -> str:
-    r"""Replaces unprintable characters, because they could control the terminal.
+    r"""Replaces unprintable characters by `?`, because they could control the terminal.
 
     Characters in `also` are kept.
 

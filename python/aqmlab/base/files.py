@@ -27,7 +27,7 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def _at_once(path: str, flags: int) -> int:
-    """Opens a file without blocking. An open of a pipe would otherwise wait for a writer."""
+    """Opens a file without blocking. A blocking open of a pipe would wait for a writer."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
@@ -47,8 +47,8 @@ def atomic_file(
 ) -> Iterator[BinaryIO]:
     """A file that appears at `path` only after it has been written without an error.
 
-    `needed` is its size, if known. `synced` has the same meaning as in `write_atomically`. On
-    failure the function removes the partial file and raises `DiskError`.
+    `needed` is its size in bytes, if known. `synced` has the same meaning as in `write_atomically`.
+    On any exception the function removes the partial file. Raises `DiskError` for an `OSError`.
     """
     refuse_special(path)
     made = unfinished(path)
@@ -104,7 +104,7 @@ def locked(folder: Path, *, wait: bool) -> Iterator[None]:
     """Locks a folder for this process until the context or the process ends.
 
     If another process holds the lock, the function waits if `wait` is true, else raises
-    `BlockingIOError`.
+    `BlockingIOError`. On Windows it locks nothing.
     """
     try:
         import fcntl
@@ -122,11 +122,16 @@ def locked(folder: Path, *, wait: bool) -> Iterator[None]:
 class FileLock:
     """A locked file that reserves its folder for one process.
 
-    The lock is on a file because NFS cannot lock folders. The lock ends with its process.
+    The lock is on a file because NFS cannot lock folders. The lock ends with its process. On
+    Windows nothing is locked.
     """
 
     def __init__(self, path: Path) -> None:
-        """Takes the lock; raises `BlockingIOError` if another process holds it, or `OSError`."""
+        """Creates the file, if necessary, and locks it.
+
+        Raises `BlockingIOError` if another process holds the lock, and `OSError` if the file cannot
+        be opened or locked.
+        """
         self._path = path
         while True:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -148,7 +153,7 @@ class FileLock:
             return False
 
     def release(self) -> None:
-        """Removes the file and releases the lock."""
+        """Removes the file, if it is still at its path, and releases the lock."""
         with suppress(OSError):
             if self.is_held():
                 self._path.unlink()

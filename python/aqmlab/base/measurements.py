@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 
 
 def read(name: str, form: type[dict[str, _T]]) -> dict[str, _T]:
-    """Reads the stored measurements; they are empty if the file is absent or has another form."""
+    """The measurements in the cache's file `name`; empty if it is unreadable or not of `form`."""
     try:
         return msgspec.json.decode((cache_folder() / name).read_bytes(), type=form)
     except (OSError, ValueError, RecursionError, msgspec.MsgspecError, DiskError):
@@ -22,7 +22,7 @@ def read(name: str, form: type[dict[str, _T]]) -> dict[str, _T]:
 
 
 def store(name: str, measured: dict[str, _T]) -> None:
-    """Replaces the stored measurements, if the cache can be written."""
+    """Replaces the measurements in the cache's file `name`, if the cache can be written."""
     with contextlib.suppress(OSError, DiskError):
         path = cache_folder() / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,9 +6,9 @@ import math
 
 
 def number(value: float | None) -> str:
-    """Formats a number with three significant digits, from 100 on as a whole number.
+    """Formats a number with at most three significant digits, from 100 on as a whole number.
 
-    Values below 0.001, except zero, become "<0.001".
+    Values other than zero whose magnitude is below 0.001 become "<0.001".
 
     >>> number(0.1234), number(12.34), number(2710.0), number(0.0), number(None)
     ('0.123', '12.3', '2710', '0', '-')
@@ -23,7 +23,7 @@ def number(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Formats a share as a percentage with one decimal below 10 %.
+    """Formats a share as a percentage, with one decimal below 10 % except for zero.
 
     >>> percent(0.0123), percent(0.5), percent(0), percent(None), percent(float("inf"))
     ('1.2 %', '50 %', '0 %', '-', '∞')

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def python_path() -> str:
-    """The value of PYTHONPATH with the folder of the running package first."""
+    """The value of PYTHONPATH, with the folder that contains the running package first."""
     package = str(Path(__file__).resolve().parents[2])
     others = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
     return os.pathsep.join([package, *others])

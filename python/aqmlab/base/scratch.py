@@ -1,7 +1,8 @@
 """Temporary folders that are removed even if their process is killed.
 
 A killed process removes nothing. Each folder therefore holds a file that its process keeps locked.
-The next process that needs a folder removes all folders without a held lock.
+The next process that needs a folder removes the user's folders whose file is not locked. Windows
+has no such lock, so there only the folder's own process removes it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Scratch(tempfile.TemporaryDirectory[str]):
         self._lock = _locked(Path(self.name))
 
     def cleanup(self) -> None:
-        """Removes the folder."""
+        """Removes the folder, and then releases its lock."""
         super().cleanup()
         if self._lock is not None:
             os.close(self._lock)
@@ -41,7 +42,7 @@ class Scratch(tempfile.TemporaryDirectory[str]):
 
 
 def remove_abandoned() -> None:
-    """Removes this user's temporary folders whose processes have ended."""
+    """Removes the folders of this user's `Scratch` objects whose processes have ended."""
     with contextlib.suppress(OSError):
         for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
             with contextlib.suppress(OSError):
@@ -66,7 +67,7 @@ def _is_abandoned(path: Path) -> bool:
 def _locked(folder: Path) -> int | None:
     """Creates the folder's lock file and returns its handle.
 
-    The file is locked before it gets its name.
+    The file is locked before it gets its final name.
     """
     begun = folder / f"{_LOCK}.new"
     handle: Any = os.open(begun, os.O_RDWR | os.O_CREAT | os.O_EXCL)

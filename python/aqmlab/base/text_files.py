@@ -11,11 +11,11 @@ SUFFIXES = (".toml", ".py")
 """File suffixes of scenarios and of TEACUP configs."""
 
 MOST_BYTES = 1_000_000
-"""The maximum size of the file of a scenario, a config or a study."""
+"""The maximum size of a file that holds a scenario, a TEACUP config or a study."""
 
 
 def beside(path: Path) -> list[str]:
-    """The paths of the scenarios and configs in the parent folder of `path`."""
+    """The sorted paths of the scenarios and TEACUP configs in the parent folder of `path`."""
     try:
         return sorted(str(one) for one in path.parent.iterdir() if one.suffix in SUFFIXES)
     except (OSError, ValueError):
@@ -23,14 +23,17 @@ def beside(path: Path) -> list[str]:
 
 
 def _nearest(path: Path) -> str | None:
-    """The file beside `path` with a similar name, if any. Suffixes are not compared."""
+    """The path of the file beside `path` with a similar name, if any. Suffixes are ignored."""
     named = {Path(one).stem: one for one in beside(path)}
     meant = nearest(path.stem, named)
     return None if meant is None else named[meant]
 
 
 def file_text(path: Path) -> str:
-    """The text of a user's file; raises `ScenarioError` if it cannot be read."""
+    """The text of a user's file.
+
+    Raises `ScenarioError` if the file cannot be read, is too large or is not UTF-8.
+    """
     try:
         with open_regular(path) as file:
             data = file.read(MOST_BYTES + 1)  # the reported length may be wrong

@@ -40,7 +40,10 @@ def build() -> str:
 
 
 def versions() -> dict[str, str]:
-    """The software versions for a manifest. `build` identifies the code that makes results."""
+    """The software versions for a manifest.
+
+    The member `build` identifies the code that makes results.
+    """
     import pyarrow
 
     core, made_by = build().split()

@@ -1,8 +1,8 @@
 """Estimates the cost of a trial before it runs.
 
 The cost depends on the trial: a minute at 100 Mbit/s takes longer than a minute at 8 Mbit/s. The
-unit of cost is arbitrary. The finished share of the total cost is the progress of a campaign. The
-recent run time per unit on this machine gives the remaining time.
+unit of cost is arbitrary. With one engine, the finished share of the total cost is the progress of
+a campaign. The recent run time per unit on this machine gives the remaining time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from aqmlab.engines.trial_spec import TrialSpec
 def cost(trial: Trial, seconds: float | None = None) -> float:
     """The approximate cost of `seconds` simulated seconds of a trial, or of the whole trial.
 
-    The cost grows with this time and with the number of bits that the links can carry in it.
+    The cost grows with this time and with the number of bits that the links can carry meanwhile.
     """
     duration_s, bps = _facts(trial.spec)
     length_s = duration_s if seconds is None else seconds

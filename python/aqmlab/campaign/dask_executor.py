@@ -40,7 +40,7 @@ _SAME_BUILD = "install the same build of aqmlab on every worker"
 _LOG = logging.getLogger(__name__)
 
 _MOST_BYTES = 2**20
-"""The largest scheduler file that is read. A usual file has about one thousand bytes."""
+"""The maximum size of a scheduler file in bytes. A usual file has about one thousand bytes."""
 
 _COUNT_S = 2.0
 """Seconds for which the number of workers is cached."""
@@ -109,7 +109,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         self._client.close()
 
     def check(self) -> None:
-        """Raises `LabError` if the connection is lost, or after a minute without a worker."""
+        """Raises `LabError` if the connection is lost, or if no worker was usable for a minute."""
         again = "finished trials are kept; the same command continues from here"
         if self._client.status != "running":
             raise LabError(f"--cluster {self._address}: the connection is lost", again)

@@ -34,7 +34,7 @@ class TrialExecutor(Protocol):
         """Whether trials run on machines without the files and programs of this machine."""
 
     def submit(self, order: Order, moved: Moved) -> Future[Answer]:
-        """Accepts a trial to run. `moved` may receive its progress, from any thread."""
+        """Accepts a trial to run. `moved` may receive the trial's progress, from any thread."""
 
     def check(self) -> None:
         """Tests whether the executor still works; raises `LabError` if not.

@@ -46,7 +46,7 @@ class Processes(AbstractContextManager["Processes"]):
         self.room = jobs * AHEAD
 
     def submit(self, order: Order, moved: Moved) -> Future[Answer]:
-        """Runs a trial in the next free process. `moved` receives its progress."""
+        """Runs a trial in the next free process. `moved` receives the trial's progress."""
         return self._threads.submit(self._pool.run, order, moved)
 
     def check(self) -> None:
@@ -107,9 +107,8 @@ class Worker:
     def replace_stopped(self) -> None:
         """Kills the process if it is stopped at two successive calls.
 
-        The next trial starts another process.
-        A stopped process (SIGSTOP) does not end and does not answer, so the campaign would wait
-        forever.
+        The next trial then starts another process. A stopped process (SIGSTOP) does not end and
+        does not answer, so the campaign would wait forever.
         """
         with self._lock:
             before, self._was_stopped = self._was_stopped, False
@@ -194,7 +193,7 @@ class Pool:
             worker.replace_stopped()
 
     def kill(self) -> None:
-        """Kills all workers immediately, even during a trial."""
+        """Kills all workers immediately, even during a trial, and refuses further trials."""
         with self._lock:
             self._stopped = True
             workers = list(self._all)

@@ -1,9 +1,9 @@
 """Estimates the remaining time of a running campaign from the pace of each engine.
 
 Each engine has its own unit of cost: the kernel takes minutes for a cost that the simulator runs in
-milliseconds. The pace is the run time for one unit of cost. It comes from the trials of this run.
-Before a trial of this run has ended or reported progress, it comes from earlier runs on this
-machine. Without earlier runs there is no estimate.
+milliseconds. The pace is the run time for one unit of cost. Until a trial of this run has ended or
+reported progress, the pace comes from earlier runs on this machine; without earlier runs there is
+no estimate. After that, the pace comes from the trials of this run.
 """
 
 from __future__ import annotations

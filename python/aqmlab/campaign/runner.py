@@ -49,7 +49,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Campaign:
-    """The trials of a campaign, and the contents of its manifest."""
+    """The trials of a campaign, the contents of its manifest, and the functions that run trials."""
 
     trials: Sequence[Trial]
     about: CampaignFacts
@@ -96,7 +96,7 @@ def run(
     Trials run in `jobs` local processes, by default one for each core, or on `executor`. With
     `only`, the function runs only the missing trials with these names. The folder is complete when
     no trial is missing. Raises `RequestError` if the folder holds another campaign or a damaged
-    file, or if another process runs the campaign. Raises `DiskError` if a file cannot be written,
+    table, or if another process runs the campaign. Raises `DiskError` if a file cannot be written,
     and `LabError` if the executor fails. Finished trials are kept.
     """
     folder = Folder(path)
@@ -177,7 +177,7 @@ def _is_complete(campaign: Campaign, folder: Folder) -> bool:
 
 
 def _reopened(campaign: Campaign, folder: Folder) -> Dataset:
-    """Opens the data set of a folder, and replaces a manifest with results by one without results.
+    """Opens the data set of a folder, after an absent manifest or one with results is replaced.
 
     If a complete campaign has lost tables, the records of its other chunks are written first.
     Raises `RequestError` for a damaged file.

@@ -1,7 +1,7 @@
 """Checks that a folder belongs to a campaign.
 
 A campaign's folder holds trials by name, and trials of two campaigns may have equal names. The
-campaign's key distinguishes them. It is a digest of everything on which the trials depend.
+campaign's key distinguishes campaigns. It is a digest of everything on which the trials depend.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None)
     """Raises `RequestError` if `folder` cannot belong to `campaign`.
 
     It is then a file, the folder of another campaign, or a folder with results and no manifest. The
-    hint suggests removing the path `remove`, or the folder if `remove` is absent.
+    hint suggests removing the path `remove`, or the folder if `remove` is absent. Raises
+    `DiskError` if the folder cannot be examined.
     """
     hint = f"give another folder with `--out DIR`, or remove {remove or 'this one'}"
     try:

@@ -23,7 +23,7 @@ class Progress(Protocol):
     """A receiver of a campaign's progress."""
 
     def begin(self, trials: Sequence[Trial], missing: Sequence[Trial]) -> None:
-        """Reports that the campaign starts to run its `missing` trials."""
+        """Reports that a campaign of `trials` starts to run its `missing` trials."""
 
     def damaged(self, problem: str) -> None:
         """Reports a damaged file, whose trials run again. This method is called before `begin`."""
@@ -118,7 +118,10 @@ class _Running:
         self._attempts: dict[int, int] = {}
 
     def hand_out(self, waiting: deque[Trial]) -> None:
-        """Submits as many trials as the executor has room for."""
+        """Submits as many trials as the executor has room for.
+
+        Raises `LabError` if the executor refuses a trial.
+        """
         while waiting and len(self.futures) < self._executor.room:
             trial = waiting.popleft()
             self._attempts[trial.index] = self.attempts(trial) + 1

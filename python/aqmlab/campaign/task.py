@@ -20,7 +20,10 @@ Moved = Callable[[float], None]
 """A function that receives the number of simulated seconds of a trial that have passed."""
 
 MOST_BYTES = 1 << 30
-"""The largest result that is kept. In the studies of papers, a result has half a megabyte."""
+"""The maximum size of a result in bytes.
+
+In the studies of papers, a result has half a megabyte.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """A worker process, which runs one trial after another and returns the results.
 
-It reads a JSON line per trial from standard input. It answers with a JSON line on its original
-standard output, followed by the bytes of the result. Output of the simulator goes to standard
-error. The worker is a separate program, not a fork or a spawned copy of the caller. Therefore a
-crash of a trial affects nothing else, threads of the caller do not interfere, and scripts need no
-`if __name__ == "__main__"`.
+It reads a JSON line per trial from standard input. It answers on its original standard output with
+a JSON line for each report of progress, and with a JSON line and the bytes of the result at the end
+of the trial. Output of the simulator goes to standard error. The worker is a separate program, not
+a fork or a spawned copy of the caller. Therefore a crash of a trial affects nothing else, threads
+of the caller do not interfere, and scripts need no `if __name__ == "__main__"`.
 """
 
 from __future__ import annotations

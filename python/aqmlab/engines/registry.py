@@ -34,7 +34,7 @@ class EngineEntry(NamedTuple):
     implementation: str
     """The class of the engine as "module:class"."""
     kinds: Callable[[str], Collection[str]]
-    """The kinds of a family of the catalogue that the default options support."""
+    """Returns the kinds of a catalogue family that the default options support."""
     options: Mapping[str, tuple[str, ...]]
     """The arguments of the class for each name of the engine, with the defaults first."""
 

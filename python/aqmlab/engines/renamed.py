@@ -13,7 +13,7 @@ _WORDS = {"ours": "sim"}
 
 
 class KernelOptions(NamedTuple):
-    """The options of the engine `kernel`, and a warning for each old name among them."""
+    """The options of the engine `kernel`, and a warning for each old name and old value."""
 
     qdisc_source: str
     run_on: str

@@ -23,7 +23,7 @@ from aqmlab.engines.engine import Say, load_runner
 from aqmlab.engines.trial_spec import TrialSpec
 
 EPOCH_S = _core.capture_epoch_s()
-"""The time at which captures begin: midnight of 1 January 2020, in Unix time."""
+"""The Unix time of a trial's start in its captures, in seconds: 1 January 2020, 0:00 UTC."""
 
 
 def write(spec: TrialSpec, name: str, engine: str, say: Say = lambda _: None) -> tuple[Path, Path]:

@@ -38,7 +38,7 @@ def refuse_merged(trials: Sequence[TrialEntry], labels: Sequence[Label]) -> None
 
 
 def _difference(one: TrialEntry, other: TrialEntry) -> str | None:
-    """The difference between two trials that cannot be seeds of one condition; otherwise `None`."""
+    """The difference that keeps two trials from being seeds of one condition; `None` if none."""
     if one is other:
         return None
     if _texts(one) != _texts(other):

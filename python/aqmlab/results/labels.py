@@ -1,8 +1,9 @@
 """Labels of a campaign's trials for tables and figures.
 
 Readers compare *queues* at some *rate* and *round-trip time*. These three come from the resolved
-trial, whatever the names of the varied parameters. All other varied values are added to the queue's
-name, so different conditions never share a label.
+trial, whatever the names of the varied parameters, but varied values that name the queues replace
+the queues' kinds. Varied values that do not follow from these three are added to the queue's name.
+Different conditions therefore never share a label.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _Texts = Mapping[str, str]
 _Condition = tuple[tuple[str, str], ...]
 
 _OF_QUEUES = ("qdisc", "queue", "aqm")
-"""The last parts of the names of conditions whose values are a discipline and its parameters."""
+"""The names of conditions end in these parts if the values are disciplines with parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def _rtt(rtt_base_ms: Mapping[str, float], varied: set[str]) -> str:
 
 
 def _behind_rtts(texts: Sequence[_Texts], labels: Sequence[Label]) -> list[str]:
-    """The names of the conditions whose values are numbers that each determine one round-trip time.
+    """The names of the conditions whose numbers or times match the round-trip times one to one.
 
     Delays of 25 and 50 ms in each direction make RTTs of 50 and 100 ms. With the RTT alone, a
     reader could take "50 ms" for the longer delay.
@@ -205,9 +206,10 @@ def _short_names(texts: Sequence[_Texts]) -> dict[str, str]:
 
 
 def _queue_and(queue: str, conditions: _Texts, names: Mapping[str, str]) -> str:
-    """The queue's name and the other varied values.
+    """The queue's name and the values of the conditions `names`, each with its shown name.
 
-    A value that is the queue's name with parameters replaces the name.
+    If a queue's condition has the queue's name with parameters as its value, this value replaces
+    the name.
     """
     own, words = queue, []
     for name, shown in names.items():

@@ -15,7 +15,7 @@ from aqmlab.campaign.store.manifest import Manifest, TrialEntry
 def trials_named(trials: Sequence[TrialEntry], names: Collection[str]) -> list[TrialEntry]:
     """The trials of these names, in the campaign's order.
 
-    Raises `RequestError` for an unknown name.
+    Raises `RequestError` for an unknown name, and for a text instead of a collection of names.
     """
     if isinstance(names, str):
         problem = f"`{shown(names)}` is a text, not a list of trial names"
@@ -30,7 +30,7 @@ def trials_named(trials: Sequence[TrialEntry], names: Collection[str]) -> list[T
 
 
 def of_trials(manifest: Manifest, own: Sequence[TrialEntry]) -> Manifest:
-    """The manifest of a campaign with only the trials `own`, without the sums over all trials."""
+    """The manifest with only the trials `own`, without the sums `events` and `packets`."""
     names = [trial.id for trial in own]
     failed = {name: manifest.failed[name] for name in names if name in manifest.failed}
     some = structs.replace(manifest, trials=tuple(own), failed=failed, events=None, packets=None)

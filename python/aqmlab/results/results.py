@@ -116,9 +116,9 @@ class CampaignResults(StoredTables):
         return [*self.manifest.warnings, *damage]
 
     def narrowed(self, trials: Collection[str]) -> CampaignResults:
-        """The results of the named trials only; no rows of other trials are read.
+        """The results of the named trials only.
 
-        Raises `RequestError` for a name that no trial has.
+        Raises `RequestError` for a name that no trial has, and for a text instead of a collection.
         """
         own = trials_named(self.manifest.trials, trials)
         some = self._with(own)
@@ -228,7 +228,8 @@ class CampaignResults(StoredTables):
         """The verdicts as a frame, with a row for each measured need of an application.
 
         Each condition has its own rows. An application without a measured need has a row for each
-        of its needs, and an application without needs has one row.
+        of its needs, and an application without needs has one row. The time of a transfer that is
+        not judged by its time also has a row.
         """
         return self.table(VERDICTS)
 
@@ -253,7 +254,7 @@ class CampaignResults(StoredTables):
             return frame_of(self, baseline_called(baseline, self.labels.values()))
 
     def to_json(self, baseline: str | None = None) -> list[TrialNumbers]:
-        """One object per finished trial: conditions, seed, digest, numbers of flows, verdicts.
+        """One object per finished trial: its conditions, seed, digest, flows' numbers and verdicts.
 
         Differences are from `baseline`, as in `verdicts_against`, or from the first condition.
         """

@@ -30,7 +30,10 @@ def of_trials(manifest: Manifest) -> dict[str, Span]:
 
 
 def of_trial(manifest: Manifest, trial: TrialEntry) -> Span:
-    """The span of a trial. A value that the trial does not have is the campaign's."""
+    """The span of a trial. A value that the trial does not have is the campaign's.
+
+    If the campaign has no end of the measurement either, the measurement ends with the trial.
+    """
     duration_s = _own(trial.duration_s, manifest.duration_s)
     to_s = _own(trial.measure_to_s, _own(manifest.measure_to_s, duration_s))
     return Span(duration_s, _own(trial.measure_from_s, manifest.measure_from_s), to_s)

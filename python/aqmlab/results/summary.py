@@ -54,7 +54,7 @@ class FlowSummary:
     rtt_p95_ms: float | None
     loss_percent: float | None
     ranges: dict[str, Range] = field(default_factory=dict)
-    """The range of each number over the seeds, if there is more than one seed."""
+    """The range of each measured number over the seeds; empty with only one seed."""
 
 
 def lines(results: CampaignResults) -> Iterator[FlowSummary]:
@@ -85,7 +85,7 @@ def lines(results: CampaignResults) -> Iterator[FlowSummary]:
 
 
 def sparse(results: CampaignResults) -> str:
-    """Names the flows with too few packets for reliable numbers in a trial; empty if none has."""
+    """Names the flows that sent fewer than `_FEW` packets in a trial; empty if there are none."""
     import polars as pl
 
     if "flows" not in results.tables:

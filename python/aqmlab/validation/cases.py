@@ -29,7 +29,10 @@ Records = Mapping[tuple[str, int], TrialRecord]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A metric of an item in a cell: the values of both sides by seed, and their difference."""
+    """A metric of an item in a cell: the values of both sides by seed, and their difference.
+
+    The values of `cwnd_shape` are distances between curves: see `_shapes`.
+    """
 
     cell: Cell
     metric: Metric
@@ -202,8 +205,7 @@ def _shapes(
 ) -> Iterator[Case]:
     """Yields a case for each item.
 
-    A case compares the simulator's curves with the kernel's, and the kernel's curves with each
-    other.
+    A case compares the engine's curves with the kernel's, and the kernel's curves with each other.
     """
     metric = BY_NAME[SHAPE]
     for item in sorted(kernel[0]["series"]["cwnd_bytes"]):

@@ -31,7 +31,10 @@ from aqmlab.validation.trial_record import TrialRecord
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The requirement on a metric: the share of cells within an error limit or the spread."""
+    """The requirement on a metric, for at least `share` of the cells.
+
+    The errors of such a cell are at most `within`, or within the kernel's own spread.
+    """
 
     within: float
     share: float
@@ -63,7 +66,10 @@ class MetricSummary:
     in_10: float
     rule: Rule | None
     meets: float | None
-    """The share of cells in which all errors are within the rule's limit or the kernel's spread."""
+    """The share of cells in which all errors are within the rule's limit or the kernel's spread.
+
+    It is `None` without a rule.
+    """
 
     @property
     def accepted(self) -> bool:
@@ -236,7 +242,7 @@ def _metrics(names: Sequence[str] | None) -> tuple[Metric, ...]:
 def _run_all(
     run: Runner, cells: Mapping[str, Cell], keys: Sequence[tuple[str, int]], jobs: int
 ) -> tuple[Records, dict[str, str]]:
-    """Runs the cells and seeds of `keys`; returns their records, and why cells have none."""
+    """Runs the cells and seeds of `keys`; returns the records, and why a cell has none."""
     refused: dict[str, str] = {}
 
     def one(key: tuple[str, int]) -> TrialRecord | None:

@@ -70,7 +70,7 @@ def peaks(curve: Sequence[float]) -> int:
 
 
 def decimated(curve: Sequence[float], spec: TrialSpec) -> list[int]:
-    """Values half a second apart; windows are whole bytes."""
+    """The windows of `curve` half a second apart, in whole bytes."""
     step = max(1, round(_SERIES_S / sample_s(spec)))
     return [int(value) for value in curve[step - 1 :: step]]
 
@@ -94,7 +94,7 @@ def series(
 
 
 def _carries(app: AppSpec) -> tuple[str, ...]:
-    """The direction that a drawing of an application shows."""
+    """The directions of an application that drawings show."""
     kind = app.app.kind
     if kind in ("bulk", "cbr"):
         default = "down" if kind == "bulk" else "up"

@@ -58,7 +58,7 @@ def _counted_over_active(spec: TrialSpec, app: AppSpec, took_s: float | None) ->
 
 
 def _of_bulk(app: AppSpec) -> Mapping[str, Argument]:
-    """The parameters of a bulk transfer, the only application that ends by itself."""
+    """The parameters of a bulk transfer, the only application that ends by itself; else empty."""
     return app.app.params if app.app.kind == "bulk" else {}
 
 

@@ -60,7 +60,7 @@ class Maker:
     program: Path | None = None
     """The path of the agent."""
     refusal: Callable[[TrialSpec], Refusal | None] = lambda spec: None
-    """The reason why the agent refuses a trial, if it does."""
+    """Returns the reason why the agent refuses a trial, if it does."""
 
     def can_run(self, spec: TrialSpec) -> bool:
         """Whether the agent accepts a trial."""

@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 
 
 def alike_of(spec: TrialSpec) -> dict[str, str]:
-    """The group of each application that has identical copies, by its name."""
+    """The group of each application that has identical copies, by the application's name."""
     groups: dict[str, list[str]] = defaultdict(list)
     for app in spec.apps:
         rest = replace(app, name="")
@@ -37,7 +37,9 @@ def alike_of(spec: TrialSpec) -> dict[str, str]:
 def in_order(
     items: Mapping[str, float | None], alike: Mapping[str, str]
 ) -> dict[str, float | None]:
-    """`items` with the values of identical applications sorted, least first.
+    """`items` with identical applications renamed by the rank of their values, least first.
+
+    `None` comes last.
 
     >>> in_order({"b-1 up": 3.0, "b-2 up": 1.0, "c up": 2.0}, {"b-1": "b", "b-2": "b"})
     {'b#1 up': 1.0, 'b#2 up': 3.0, 'c up': 2.0}

@@ -113,7 +113,7 @@ class Cell:
 
     @property
     def condition(self) -> str:
-        """The traffic, the line, the queues and the congestion control, for tables."""
+        """The mix, rate, round-trip time, disciplines and congestion control, for tables."""
         words = self.words
         qdisc = words["qdisc"]
         queue = qdisc if isinstance(qdisc, str) else f"{qdisc['down']} down, {qdisc['up']} up"

@@ -1,4 +1,4 @@
-"""Computes the compared metrics of one trial from the tables of either engine.
+"""The metrics by which engines are compared, with their resolutions.
 
 A metric has items: a flow and its direction, or a link. Its resolution is the smallest meaningful
 difference in one trial. Examples are one packet, the last digit of a rounded score, and the jitter
@@ -39,7 +39,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A number that both engines give for every trial."""
+    """A number of an item, by which engines are compared."""
 
     name: str
     unit: str

@@ -28,7 +28,7 @@ def write(made: Validation, path: Path) -> Path:
 
 
 def page(made: Validation) -> str:
-    """The report of `made` as HTML, with figures of its worst cases."""
+    """The report of `made` as HTML, with figures of the errors and of the worst cases."""
     parts = [
         {
             "comparison": one,

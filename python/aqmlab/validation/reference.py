@@ -106,7 +106,8 @@ class Reference:
     ) -> None:
         """Adds or replaces a trial, and records the source of the agent `program` that made it.
 
-        Trial and source are on the disk when the function returns.
+        Trials of an earlier version of the cell are removed. Trial and source are on the disk when
+        the function returns.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._locked():
@@ -156,7 +157,7 @@ class Reference:
                 yield machine_of(trial["recipe"])
 
     def strays(self, cells: Iterable[Cell]) -> list[Path]:
-        """The files of cells that the grid no longer has."""
+        """The files of the set that belong to none of `cells`."""
         known = {self.path(cell).name for cell in cells}
         if not self.folder.is_dir():
             return []

@@ -1,4 +1,4 @@
-"""Adds to the reference set, and checks that the kernel repeats its trials with equal bytes.
+"""Adds trials to the reference set, and checks that the kernel repeats the set's trials exactly.
 
 Every finished trial is stored immediately. After an interruption, even by kill -9, the same command
 continues. All cells run with one seed before any cell runs with the next seed. An incomplete set
@@ -218,10 +218,9 @@ def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 def grow(
     tasks: Sequence[Task], reference: Reference, *, parallel: int, progress: Progress
 ) -> Growth:
-    """Runs `tasks` and stores new results; compares all other results with the stored results.
+    """Runs `tasks`, stores new and renewed results, and compares the others with stored results.
 
-    Renewed trials replace the stored trials. The sources of agents that no trial names any more are
-    removed.
+    The sources of agents that no trial names any more are removed.
     """
     growth = Growth()
     started = time.monotonic()

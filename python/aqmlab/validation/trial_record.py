@@ -24,7 +24,7 @@ Items = dict[str, dict[str, float | None]]
 
 
 class WindowNumbers(TypedDict):
-    """The numbers of a congestion window over time."""
+    """The mean of a congestion window over time, and its peaks per second."""
 
     mean_segments: float
     peaks_per_s: float

@@ -37,7 +37,7 @@ class ChunkRecord(Struct, frozen=True):
     events: Count
     packets: Count
     files: Mapping[FilePath, Alternatives]
-    """The checksums of each table file, by its path in the campaign's folder."""
+    """The checksums of each table file, by the file's path in the campaign's folder."""
 
     def fault(self, campaign: str, chunk: int, trials: int, folder: str) -> str | None:
         """The reason why this is not the record of `chunk` with `trials` trials in `folder`.
@@ -63,7 +63,7 @@ def read(path: Path) -> ChunkRecord:
     """Reads the record at `path`.
 
     Raises `FileNotFoundError` if there is none, another `OSError` if it cannot be read, and
-    `ValueError` if it has changed since it was written.
+    `ValueError` if it is too large or has changed since it was written.
     """
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > _MOST_BYTES:

@@ -26,7 +26,7 @@ def leading_columns(schema: pa.Schema) -> int:
 
 
 class Columns:
-    """The leading columns of every table: trial, conditions, their numbers, seed."""
+    """The leading columns of every table: trial, conditions, `condition_numbers`, seed."""
 
     def __init__(self, trials: Sequence[Trial]) -> None:
         names = dict.fromkeys(name for trial in trials for name in trial.conditions)
@@ -83,7 +83,7 @@ class Columns:
 
 
 def _own_bases(rows: Sequence[tuple[Trial, pa.Table]]) -> pa.Array:
-    """The base round-trip time of the application of each row."""
+    """The base round-trip time of each row's application."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -118,7 +118,7 @@ def _mbit(text: object) -> float:
 
 
 def _two_percentages(text: str) -> tuple[float, float]:
-    """The shares of "90/95 %", down and up."""
+    """The percentages of "90/95 %", down and up."""
     (down,), (up,) = map(_percent, rate_pair(text))
     return down, up
 

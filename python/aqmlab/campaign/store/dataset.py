@@ -1,7 +1,7 @@
 """The tables of a campaign as a data set. Each table has a file for each chunk of a hundred trials.
 
 A chunk is sealed as soon as its trials are finished: its tables are written, then its record, and
-its trial files are removed. A campaign of any size therefore needs the memory of one chunk, and
+its trial files are removed. A campaign of any size therefore needs memory for one chunk only, and
 sealed chunks can be queried while other trials run. Chunks follow the order of trials, not their
 conditions. The number of chunks is then known in advance, and values of conditions need not be
 valid file names. Neighbouring trials share the values of the outer loops, on which queries usually
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 CHUNK = 100
-"""The number of trials in a chunk. With 1500 trials, each table has fifteen files."""
+"""The number of trials in a chunk; the last chunk may have fewer."""
 
 
 @dataclass(slots=True)
@@ -45,11 +45,11 @@ class RecordedResults:
     """The results in a campaign's tables."""
 
     digests: dict[int, str] = field(default_factory=dict)
-    """The digest of each finished trial, by its index."""
+    """The digest of each finished trial, by the trial's index."""
     events: int = 0
     packets: int = 0
     files: dict[str, FileChecksum] = field(default_factory=dict)
-    """The checksum of each file, by its path in the campaign's folder."""
+    """The checksum of each file, by the file's path in the campaign's folder."""
 
     def add(self, trials: Sequence[Trial], chunk: ChunkRecord) -> None:
         """Adds the results of `chunk`, whose recorded trials are `trials`."""
@@ -89,7 +89,7 @@ class Dataset:
         return TableFiles(self._folder, sealed, all_listed=False)
 
     def verify(self) -> None:
-        """Raises `RequestError` for a file of a sealed chunk with a wrong checksum."""
+        """Raises `RequestError` for the first damaged file of a sealed chunk."""
         self.files().verify()
 
     def sealed(self) -> list[Trial]:
@@ -302,7 +302,7 @@ def is_in_tables(folder: Folder, trial: Trial) -> bool:
 def lost_trials(folder: Folder, manifest: Manifest, trials: Sequence[Trial]) -> list[Trial]:
     """The trials of a complete campaign in chunks that have lost all their files.
 
-    Raises `RequestError` for a file with a wrong checksum.
+    Raises `RequestError` for a damaged file of another chunk.
     """
     files = table_files(folder, manifest)
     lost = files.lost_chunks()
@@ -315,7 +315,7 @@ def lost_trials(folder: Folder, manifest: Manifest, trials: Sequence[Trial]) -> 
 def write_records(
     folder: Folder, manifest: Manifest, files: TableFiles, trials: Sequence[Trial]
 ) -> None:
-    """Writes a record for each chunk of a complete campaign that has files in `files`."""
+    """Writes a record for each of a complete campaign's chunks that has files in `files`."""
     digests = manifest.digests or ()
     for chunk in range(0, len(trials), CHUNK):
         number = chunk // CHUNK

@@ -58,7 +58,7 @@ class Trial:
     seed: int
     conditions: Mapping[str, ConditionValue]
     spec: str
-    """The resolved trial as canonical JSON; empty if only its name is known."""
+    """The resolved trial as canonical JSON; empty if only its digest is known."""
     engine: str = "sim"
     """The engine that runs the trial."""
     recorded: str | None = None
@@ -162,11 +162,11 @@ class Folder:
         return checksum_of(path)
 
     def part_path(self, index: int) -> Path:
-        """The path of the trial file of trial number `index`."""
+        """The path of the trial file for trial number `index`."""
         return self.path / PARTS / f"{index:05d}.zip"
 
     def chunk_path(self, table: str, chunk: int) -> Path:
-        """The path of the rows of a chunk of trials in a table."""
+        """The path of the file with a chunk's rows of a table."""
         return self.path / TABLES / table / f"chunk={chunk:04d}" / ROWS
 
     def record_path(self, chunk: int) -> Path:
@@ -174,7 +174,7 @@ class Folder:
         return self.path / PARTS / f"chunk={chunk:04d}.json"
 
     def relative(self, path: Path) -> str:
-        """The form of a path in this folder that manifest and records use."""
+        """The form in which the manifest and the records hold a path in this folder."""
         return path.relative_to(self.path).as_posix()
 
     def damaged(self, path: Path, problem: str) -> DamagedError:
@@ -195,15 +195,16 @@ class Folder:
                 leftover.unlink(missing_ok=True)
 
     def remove_parts(self, indices: Iterable[int]) -> None:
-        """Removes trial files whose trials are in the tables; raises `DiskError`."""
+        """Removes the trial files for the trials `indices`; raises `DiskError`."""
         for path in map(self.part_path, indices):
             with disk_errors(path):
                 path.unlink(missing_ok=True)
 
     def clear_finished(self) -> None:
-        """Removes the records of chunks and their folder, which a complete campaign does not need.
+        """Removes the files that a complete campaign does not need, and releases the lock.
 
-        Releases the lock. The campaign counts as complete even if these files cannot be removed.
+        These are partial files, the records of chunks and, if it is then empty, the records'
+        folder. The campaign counts as complete even if these files cannot be removed.
         """
         if not (self.path / PARTS).is_dir():
             return
@@ -220,7 +221,8 @@ class Folder:
     def locked(self) -> Iterator[None]:
         """Creates the folder if necessary, and locks it for this process within the context.
 
-        A killed process also releases the lock. Raises `RequestError` if another process holds it.
+        A killed process also releases the lock. Raises `RequestError` if another process holds it,
+        and `DiskError` if the folder cannot be created or locked.
         """
         self.make()
         path = self.path / PARTS / LOCK

@@ -3,7 +3,8 @@
 A folder may come from an untrusted source, and text of its manifest becomes names of files and
 columns. A read therefore validates the whole manifest before any part is used.
 
-A member without a default is in every manifest. A member that has its default value is omitted.
+A member without a default is in every manifest. Another member is omitted if it has its default
+value, except that a manifest of written tables has all members with results.
 """
 
 from __future__ import annotations

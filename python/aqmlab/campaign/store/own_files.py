@@ -13,7 +13,7 @@ _DEPTH = 5
 
 
 def refuse(path: Path) -> None:
-    """Raises `RequestError` if `path` is the path of one of a campaign's own files."""
+    """Raises `RequestError` if `path` is reserved for a campaign's own files."""
     try:
         whole = path.resolve()
     except (OSError, RuntimeError):  # the later write reports the error

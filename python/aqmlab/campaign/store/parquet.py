@@ -60,7 +60,7 @@ class Finished:
         return [*self._own, TRIALS]
 
     def schema(self, name: str) -> pa.Schema:
-        """The columns of the table `name` over all these trials, with the leading columns."""
+        """The leading and other columns of a table other than `trials`, over all these trials."""
         import pyarrow as pa
 
         own = self._own[name]
@@ -198,8 +198,8 @@ def table_file(
 ) -> Iterator[TableFile]:
     """Yields a Parquet file that appears at `path` when it is complete and on the disk.
 
-    `before_it_stands` receives its checksum before the file replaces any previous file. On failure
-    the function removes the partial file and raises `DiskError`.
+    `before_it_stands` receives the file's checksum before the file replaces any previous file. On
+    any exception the function removes the partial file. Raises `DiskError` for a failed write.
     """
     made = unfinished(path)
     with ExitStack() as cleanup:

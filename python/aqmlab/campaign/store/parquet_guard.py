@@ -2,8 +2,9 @@
 
 A folder may come from an untrusted source, and a checksum shows only that nobody changed a file
 since it was recorded. A few bytes can state any number of rows, and compressed pages can expand
-without limit. This module reads the footers only, within the limits that Arrow offers. It refuses
-files with a form that aqmlab does not write, and tables that grow in memory far beyond their files.
+without limit. This module reads the footers, within the limits that Arrow offers, and those texts
+whose memory the footers leave open. It refuses files with a form that aqmlab does not write, and
+tables that grow in memory far beyond their files.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _TEXT_BYTES = 16
 
 
 class FileSize(NamedTuple):
-    """The sizes of a Parquet file on the disk and in memory."""
+    """The number of rows of a Parquet file, and its sizes on the disk and in memory."""
 
     rows: int
     disk_bytes: int
@@ -57,7 +58,10 @@ class FileSize(NamedTuple):
 
 
 def size_of(path: Path) -> FileSize:
-    """The size of the file at `path`; raises `ValueError` if aqmlab cannot have written it."""
+    """The sizes of the file at `path`.
+
+    Raises `ValueError` if the file cannot be read, or if aqmlab cannot have written it.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -170,5 +174,5 @@ def _is_string(kind: pa.DataType) -> bool:
 
 
 def _width(field: pa.Field) -> int:
-    """The bytes of a value, without the characters of a text."""
+    """The memory of a value in bytes, without the characters of a text."""
     return _TEXT_BYTES if _is_text(field) else -(-int(field.type.bit_width) // 8)

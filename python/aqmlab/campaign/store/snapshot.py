@@ -44,7 +44,7 @@ class Snapshot:
 
     @cached_property
     def unsealed(self) -> list[Finished | None]:
-        """For each chunk, the trials in its trial files, or `None` if all are in the tables.
+        """For each chunk, the trials in its trial files, or `None` if its trials are in the tables.
 
         The list is empty if all tables of the campaign are written.
         """
@@ -68,7 +68,7 @@ class Snapshot:
 
     @property
     def damage(self) -> list[RequestError]:
-        """The error for each damaged trial file or record of a running campaign."""
+        """The error for each damaged trial file or record of an unfinished campaign."""
         if self._dataset is None:
             return []
         _ = self.unsealed  # this detects damaged trial files

@@ -92,7 +92,7 @@ class TableFiles:
         return [(path, self._files[self._folder.relative(path)]) for path in paths]
 
     def of_chunk(self, chunk: str) -> dict[str, Alternatives]:
-        """The checksums of each file of a chunk, by its path in the campaign's folder."""
+        """The checksums of each file of a chunk, by the file's path in the campaign's folder."""
         return {name: known for name, known in self._files.items() if f"/{chunk}/" in name}
 
     def verify(self) -> None:
@@ -222,7 +222,7 @@ def state_of(path: Path) -> FileState | None:
     """A state that changes with every write to a file or to the entries of a folder.
 
     The state includes the time of the last change (ctime), because programs can set the time of the
-    last write (mtime). It is `None` if the path does not exist.
+    last write (mtime). Returns `None` if the path does not exist or cannot be examined.
     """
     try:
         found = path.stat()

@@ -2,7 +2,7 @@
 
 A trial file is written atomically, so a file is complete even if its writer was killed. After a
 power cut the last few files may be truncated, which `fault_of` detects. The bytes depend only on
-the trial.
+the campaign's key and the trial.
 
 The head names the trial. It holds the SHA-256 of each table and of the head's text. These checksums
 reveal every changed byte.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _HEAD = "trial.json"
 _SUFFIX = ".arrow"
 MOST_BYTES = arrow_guard.MOST_BYTES
-"""The largest trial file that is read."""
+"""The maximum size of a trial file that is read, in bytes."""
 
 _MOST_MEMBERS, _MOST_LISTED = 100, 2**16
 _END = struct.Struct("<4sHHHHIIH")
@@ -216,7 +216,7 @@ class TrialFile:
 
 
 def _refuse_crowded(file: BinaryIO) -> None:
-    """Raises `ValueError` for an archive that is too large, before its directory is read.
+    """Raises `ValueError` for too many bytes or members, before the archive's directory is read.
 
     The function also refuses an archive without the end record that aqmlab writes.
     """

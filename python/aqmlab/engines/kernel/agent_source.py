@@ -37,7 +37,7 @@ class AgentSource:
     """The first 16 digits of the SHA-256 of `Cargo.lock`."""
 
     def differences(self, here: AgentSource) -> list[str]:
-        """The parts in which this source differs from `here`, this machine's source, in words."""
+        """The parts, except the commit, in which this source differs from `here`, in words."""
         pairs = zip(asdict(self).items(), asdict(here).values(), strict=True)
         return [
             f"{name.replace('_', ' ')} was {then} and is {now}"

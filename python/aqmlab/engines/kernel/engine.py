@@ -44,7 +44,8 @@ def run(
     If `qdisc_source` is "sim", the simulator's disciplines replace the kernel's. `captures` names
     two files for the headers of all packets, at the tap in the home and at the tap on the internet.
     Raises `RefusedError` (a `ValueError`) if the kernel cannot run the trial, `MissingError` for
-    missing requirements, and `MachineError` if the machine dies or hangs twice.
+    missing requirements, and `MachineError` if the machine dies or hangs twice, or if the trial
+    fails in it.
     """
     booted = image.build(agent_path or agent.find())
     how = _How(patience_s, progress, qdisc_source)

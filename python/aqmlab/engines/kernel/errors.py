@@ -40,7 +40,7 @@ class MissingError(LabError):
 
 
 class MachineError(LabError):
-    """A virtual machine that died, hung or gave no result."""
+    """A virtual machine or an agent that died, hung or gave no usable result."""
 
 
 class RefusedError(LabError, ValueError):

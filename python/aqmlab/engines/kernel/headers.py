@@ -1,7 +1,7 @@
 """Headers for the packets of a trace: hosts, DSCPs, and TCP acknowledgements.
 
-CAKE reads more than a packet's length: addresses, ports, the codepoint, and the acknowledgements
-of TCP. A trace of CAKE therefore states the headers of each packet.
+CAKE reads more than a packet's length: addresses, ports, the DSCP, and the acknowledgements of
+TCP. A trace of CAKE therefore states the headers of each packet.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypedDict
 from aqmlab.engines.kernel.arrivals import Arrivals
 
 _IP, _TCP = 20, 20
-"""Lengths of headers without options."""
+"""The lengths of an IP header and of a TCP header, without options, in bytes."""
 
 _DSCPS = (0, 0, 0, 1, 4, 8, 10, 16, 18, 26, 34, 40, 45, 46, 48, 56)
 """The DSCPs of flows. Each flow draws one of them. They cover all tins of CAKE."""

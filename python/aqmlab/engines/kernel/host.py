@@ -65,7 +65,8 @@ def run_prepared(
 def _listen(running: subprocess.Popen[str], progress: machine.Progress | None) -> str:
     """Reads the agent's result; empty if the agent ends without a result.
 
-    Each dot before the result stands for a second that has passed, and is passed on to `progress`.
+    Each dot before the result stands for a second that has passed. At each dot, `progress` receives
+    the number of seconds.
     """
     for passed, line in enumerate(running.stdout or (), start=1):
         if line != ".\n":

@@ -46,7 +46,7 @@ _CONTROLLERS = (
 
 @dataclass(frozen=True)
 class Image:
-    """The kernel and the initramfs of a machine."""
+    """The kernel of a machine with its release, and the initramfs."""
 
     kernel: Path
     release: str

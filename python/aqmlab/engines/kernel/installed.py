@@ -116,7 +116,8 @@ def kernel_version(path: Path, release: str) -> str:
     """A kernel's release and build, such as "6.1.0-56-cloud-amd64 #1 SMP Debian 6.1.192-2".
 
     Updates of a distribution change the build, and often keep the release. The build is in the
-    kernel's file (Documentation/arch/x86/boot.rst: `kernel_version`).
+    kernel's file (Documentation/arch/x86/boot.rst: `kernel_version`). For a file without this
+    header, the text is the release alone.
     """
     with path.open("rb") as image_file:
         head = image_file.read(0x10000)
@@ -163,7 +164,7 @@ def digest_of(*paths: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A requirement of the kernel engine: the installed version, or the problem."""
+    """A requirement of the kernel engine: where it was found, or the problem and a hint."""
 
     name: str
     found: str = ""

@@ -52,7 +52,7 @@ def kinds(family: str, qdisc_source: QdiscSource = "kernel") -> Sequence[str]:
 
 
 def modules(specs: Sequence[TrialSpec], qdisc_source: QdiscSource = "kernel") -> dict[str, str]:
-    """The kernel modules that trials need, each with the kind that needs it."""
+    """The kernel modules that trials need, each with a kind that needs the module."""
     used: dict[str, str | None] = {}
     for spec in specs:
         for link in spec.links if qdisc_source == "kernel" else ():

@@ -73,7 +73,7 @@ def run(
     """Runs a guest and returns its output.
 
     Raises `MachineError` if the guest dies, hangs or writes an incomplete result. If `qdisc_source`
-    is "sim", the simulator's disciplines replace the kernel's. If the trial keeps its packets, the
+    is "sim", the simulator's disciplines replace the kernel's. If the guest writes captures, the
     file `captures` receives the records of both taps, with the home's records first. A guest counts
     as hanging if it runs longer than `timeout_s`, or if it neither simulates a second nor writes
     results within `patience_s`. Both limits are in real seconds, without the time in which QEMU

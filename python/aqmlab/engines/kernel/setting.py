@@ -22,7 +22,7 @@ class Setting:
     A packet with one of these lengths is shortened to the length before the range.
     """
     headed: bool = False
-    """Whether packets have hosts, codepoints and TCP headers."""
+    """Whether packets have hosts, DSCPs and TCP headers."""
     shaped: bool = False
     """Whether the discipline shapes to the rate of the trace, without HTB above it."""
 

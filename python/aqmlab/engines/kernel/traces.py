@@ -102,7 +102,7 @@ _ATTEMPTS = 4
 late that the operations cannot be replayed."""
 
 _TOGETHER = 4
-"""The number of traces that one machine records. A boot takes longer than one trace."""
+"""The maximum number of traces that one machine records. A boot takes longer than one trace."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,11 @@ class Trace:
 
 @dataclass(frozen=True)
 class TraceComparison:
-    """The comparison of one trace: the counts of the replay, and the first difference, if any."""
+    """The comparison of trace `number` of a discipline with the simulator.
+
+    `same` holds the counts of the replay and the first difference, if any. `collisions` is the
+    result of the function `collisions`, and `later` counts further clock readings in operations.
+    """
 
     kind: str
     number: int
@@ -229,7 +233,7 @@ def compare(recording: Recording, number: int = 0) -> TraceComparison:
 def _compare(trace: Trace, recording: Recording, number: int, agent_path: Path) -> TraceComparison:
     """Compares a recording, and repeats a recording that cannot be replayed.
 
-    Raises `MachineError` if the trace has been recorded `_ATTEMPTS` times.
+    Raises `MachineError` if none of `_ATTEMPTS` recordings can be replayed.
     """
     for _ in range(_ATTEMPTS - 1):
         try:
@@ -246,7 +250,9 @@ def _compare(trace: Trace, recording: Recording, number: int, agent_path: Path) 
 
 
 def collisions(recording: Recording) -> int:
-    """The number of flows that share a queue with an earlier flow.
+    """The number of flows that share a queue with an earlier flow in SFQ or an `fq_` discipline.
+
+    For any other discipline, the function returns 0.
 
     >>> collisions({"qdisc": {"kind": "sfq", "params": {"divisor": 4}}, "hashes": [[0, 5], [1, 9]]})
     1

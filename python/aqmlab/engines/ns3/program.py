@@ -43,7 +43,7 @@ class Ns3MissingError(LabError):
 
 
 class ProgramError(LabError):
-    """ns-3 ended before the end of the trial."""
+    """ns-3 ended before the end of the trial, or exceeded the time limit."""
 
 
 @dataclass(frozen=True)

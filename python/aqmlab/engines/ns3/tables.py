@@ -101,7 +101,7 @@ def _flow(spec: TrialSpec, mine: Passages, ran_ns: tuple[int, int]) -> Row:
 
 
 def _throughput(spec: TrialSpec, mine: Passages, ran_ns: tuple[int, int]) -> dict[str, float]:
-    """The active time of the application in the interval, and its throughput in the active time."""
+    """The application's active time in the interval, and the throughput of `mine` in this time."""
     import numpy as np
 
     begin_ns, end_ns = spec.interval_ns

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BarPlace(NamedTuple):
-    """The position of a bar, and the row of numbers that the bar shows."""
+    """The position and the look of a bar, and the row of numbers that the bar shows."""
 
     axes: Axes
     x: float

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from aqmlab.results.results import CampaignResults
 
 _MOST_CONNS = 4
-"""An application with more connections is left out: its windows are not informative."""
+"""The maximum number of connections of an application whose windows are shown."""
 
 
 def _senders(results: CampaignResults) -> pl.DataFrame:

@@ -164,7 +164,7 @@ def _carrying(results: CampaignResults, name: str) -> pl.DataFrame:
 
 
 def examples(results: CampaignResults, most: int) -> tuple[CampaignResults, list[str], list[str]]:
-    """The results of each queue's first trial at some places, the places, and a note on others."""
+    """The results of each queue's first trial at some places, these places, and notes."""
     import polars as pl
 
     trials = results.table("trials").select("trial").to_series()
@@ -185,7 +185,7 @@ def examples(results: CampaignResults, most: int) -> tuple[CampaignResults, list
 
 
 def of_kind(results: CampaignResults, kind: str) -> pl.Expr:
-    """A mask of the rows of a kind of application; an application's kind may differ by trial."""
+    """A mask of the rows of applications of `kind`; an application's kind may differ by trial."""
     import polars as pl
 
     found = [pl.lit(value=False)]

@@ -111,7 +111,7 @@ def always(_: CampaignResults) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FigureDefinition:
-    """A figure: its title, the tables and campaigns that it needs, and its drawing function."""
+    """A figure: its title, tables and drawing function, and the campaigns to which it applies."""
 
     title: str
     tables: Sequence[str]

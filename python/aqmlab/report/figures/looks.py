@@ -28,7 +28,7 @@ CONDITION_COLOURS = (
 )  # fmt: skip
 
 UP, DOWN = " ↑", " ↓"
-"""The ends of the names of an application's directions, if it carries data in both."""
+"""The suffixes of an application's name for its directions, if it carries data in both."""
 
 
 @dataclass(frozen=True, slots=True)

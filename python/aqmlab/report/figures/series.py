@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MOST_PLACES = 2
 MOST_POINTS_AS_LINES = 8_000
-"""A panel with more points is drawn as an image within the SVG."""
+"""The maximum number of points in a panel of lines; more points are an image within the SVG."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class SeriesFigure:
     axis: str
     caption: str
     frame: Callable[[CampaignResults], pl.DataFrame]
-    """Rows with labels, `seed`, `app`, `copy`, `t_s` and the column."""
+    """Returns rows with labels, `seed`, `app`, `copy`, `t_s` and the column."""
     title: str
     zeros: bool = False
     """Whether zeros occur; a logarithmic axis then has a linear section below its least decade."""
@@ -105,7 +105,7 @@ class SeriesFigure:
 
 
 _TYPICAL = 0.9
-"""The quantile over time that represents a line that may stay at zero."""
+"""The quantile over time that represents a line with zeros. Its complement represents others."""
 
 
 def _apart_if_few(results: CampaignResults, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:

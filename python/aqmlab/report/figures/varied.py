@@ -1,7 +1,7 @@
 """Delay, throughput and verdicts over each quantity that was varied.
 
-The quantity is on the x-axis as a number. If its values are not single numbers, such as pairs of
-rates, they are shown side by side. All other conditions are curves or drawings.
+The x-axis shows the quantity as a number. Values that are not single numbers, such as pairs of
+rates, are shown side by side. All other conditions are curves or drawings.
 """
 
 from __future__ import annotations

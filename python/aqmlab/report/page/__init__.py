@@ -59,7 +59,7 @@ def write(
     """Writes the report to `path`, and its figures into the folder `figures` beside it.
 
     `names` selects the figures; by default the report has the applicable figures that the scenario
-    selects, or else all. `watched` yields the figures to draw and can show the progress.
+    selects, or else all. `watched` receives the names, yields them again and can show the progress.
     Differences are from `baseline`; if it is `None`, they are from the first condition.
     Raises `RequestError` before it writes anything if a file of the results has changed since it
     was written.
@@ -79,7 +79,7 @@ def write(
 
 
 def to_draw(facts: CampaignFacts) -> Wanted:
-    """The report of a campaign, for an estimate of its time."""
+    """The report of a campaign, for a prediction of the time to draw the report."""
     lengths_s = (one.duration_s for one in facts.trials)
     own_s = (facts.duration_s if one is None else one for one in lengths_s)
     return Wanted(f"{facts.name}: {facts.title}", sum(own_s))

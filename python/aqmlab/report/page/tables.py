@@ -133,7 +133,7 @@ def matrices(results: CampaignResults, comparison: BaselineComparison) -> list[M
 
 
 def conclusion(results: CampaignResults) -> list[str]:
-    """The applications that each condition serves, as sentences."""
+    """The applications that each condition serves, in at most `_MOST_SENTENCES` sentences."""
     found = tally.tallies(results.judged)
     return [unbroken(sentence) for sentence in tally.conclusion(found)[:_MOST_SENTENCES]]
 
@@ -168,20 +168,20 @@ def tallies(results: CampaignResults) -> list[TallyRow]:
 
 
 def baseline(comparison: BaselineComparison) -> str:
-    """The condition to which differences refer; empty if there is only one."""
+    """The condition to which differences refer, as text; empty if there is only one condition."""
     if comparison.baseline is None or not comparison.is_needed:
         return ""
     return comparison.baseline.brief
 
 
 def has_quality(shown: Sequence[Matrix]) -> bool:
-    """Whether a cell shows a Quality of Outcome."""
+    """Whether a cell of a table that is not dense has a Quality of Outcome."""
     rows = [row for matrix in shown if not matrix.dense for _, row in matrix.rows]
     return any(cell is not None and cell.quality for row in rows for cell in row)
 
 
 def numbers(results: CampaignResults) -> list[FlowSummary]:
-    """The numbers of every condition, up to the limit of a page."""
+    """The first `_MOST_LINES` summaries of flows."""
     return [line for line, _ in zip(lines(results), range(_MOST_LINES), strict=False)]
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write(results: CampaignResults, target: Target) -> Iterator[Path]:
-    """Writes every table of `results` as TABLE.csv and yields the paths.
+    """Writes every stored table of `results` as TABLE.csv and yields the paths.
 
     Raises `RequestError` before the first write if one of the files exists and `target` does not
     replace files.

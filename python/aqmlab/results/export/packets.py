@@ -65,7 +65,7 @@ class Packets:
         return self.where((self.source >> 8 == source) & (self.destination >> 8 == destination))
 
     def of(self, app: int, direction: str) -> Packets:
-        """The packets of an application in a direction, by its number in the trial."""
+        """The packets of application number `app` of the trial in a direction, "up" or "down"."""
         going = self.going(direction)
         on_internet = going.destination if direction == "up" else going.source
         return going.where(on_internet & 0xFF == _FIRST_HOST + app)

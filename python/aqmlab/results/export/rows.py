@@ -21,7 +21,7 @@ class WindowRow(TypedDict):
 
 
 class RttRow(TypedDict):
-    """The round-trip times of a flow in one direction in one step of measurement."""
+    """The `n` round-trip times of a flow in one direction in one step of measurement."""
 
     t_s: float
     rtt_p50_ms: float

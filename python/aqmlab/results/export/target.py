@@ -36,7 +36,7 @@ class Target:
                 )
 
     def free_name(self, stem: str, suffix: str) -> str:
-        """The name `stem` + `suffix`, with a number between them if this export has used it."""
+        """The name `stem` + `suffix`, with a number between them if the name is used."""
         name, count = f"{stem}{suffix}", 1
         while str(self.folder / name).casefold() in self._folded:
             count += 1

@@ -53,7 +53,7 @@ _TEACUP_ID = re.compile(r"[^=]+_run_\d+")
 
 
 class ExperimentName(NamedTuple):
-    """TEACUP's names of a trial: the experiment's prefix, and the id, which begins with it."""
+    """TEACUP's names of a trial: the experiment's prefix, and the id, which includes it."""
 
     prefix: str
     id: str
@@ -127,7 +127,7 @@ def files(
 
     Runs the trial again for its packets. `ends` has the addresses and ports of applications, by
     name. Applications without an entry keep the addresses of the captures. Raises `RequestError` if
-    the trial's engine keeps no packets.
+    the trial's engine keeps no packets, or if the trial has too many applications.
     """
     with packets.of_trial(trial) as captured:
         home, wan = (packets.read(path) for path in captured)

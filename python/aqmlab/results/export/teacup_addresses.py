@@ -28,7 +28,7 @@ class ConfigEnds(NamedTuple):
     home: str
     wan: str
     port: int | None
-    """The port of the server."""
+    """The port of the server; `None` if the config does not state it."""
 
 
 def of_manifest(manifest: Manifest) -> dict[str, ConfigEnds]:

@@ -89,8 +89,8 @@ def wanted_trials(results: CampaignResults, ids: Sequence[str]) -> list[TrialEnt
 def unknown_trial(name: str, known: Collection[str]) -> RequestError:
     """The error for an unknown trial.
 
-    It suggests a trial whose name has all comma-separated parts of `name`, or otherwise the trial
-    with the nearest name.
+    The hint is a trial whose name has all comma-separated parts of `name`, or otherwise the text of
+    `suggestion`.
     """
     given = set(name.split(","))
     having = [one for one in known if given <= set(one.split(","))]

@@ -27,7 +27,7 @@ Values = dict[str, float | None]
 
 
 class SpreadNumbers(TypedDict):
-    """The median of a number over seeds, with its range or its interval."""
+    """The median of a number over seeds, with the ends of its range or of its interval."""
 
     median: float | None
     least: float
@@ -202,7 +202,7 @@ def _spreads(
 ) -> dict[tuple[Label, str, str], dict[str, int | SpreadNumbers]]:
     """The medians and ranges over the seeds of a condition, for flows that carry data.
 
-    Conditions with one seed have none.
+    Conditions with one seed have no entry.
     """
     return {
         (line.label, line.app, line.direction): {

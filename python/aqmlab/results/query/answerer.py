@@ -53,7 +53,10 @@ def main() -> None:
 
 
 def _import_heavy() -> None:
-    """Imports DuckDB and pyarrow without numpy, whose import takes a third of the start-up time."""
+    """Imports DuckDB and, from version 18, pyarrow without numpy.
+
+    The import of numpy takes a third of the start-up time.
+    """
     _import_arrow()
     import duckdb  # noqa: F401
 
@@ -102,8 +105,9 @@ def _answer(question: Question, found: CampaignTables, say: Say) -> None:
 def _bound_memory(size_bytes: int) -> None:
     """Limits this process to `size_bytes` beyond its present memory, if the kernel supports that.
 
-    DuckDB counts the blocks that it keeps, but not the rows under construction. The limit is not on
-    address space because threads reserve much more address space than they use.
+    The limit includes an allowance for the stacks of later threads. DuckDB counts the blocks that
+    it keeps, but not the rows under construction. The limit is not on address space because threads
+    reserve much more address space than they use.
     """
     import pyarrow as pa
 

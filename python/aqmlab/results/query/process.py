@@ -65,7 +65,8 @@ class _Try:
 def answer(question: Question, note: Note) -> Generator[bytes, None, None]:
     """Yields the bytes of the answer as they arrive; raises `LabError` with a hint.
 
-    Repeats a query that failed before its first byte if a campaign has since replaced files.
+    Repeats a query that failed before the first byte of the answer if a campaign has since replaced
+    files.
     """
     for _ in range(_TRIES):
         attempt = _Try()

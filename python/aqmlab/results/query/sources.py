@@ -133,7 +133,7 @@ class Sources:
 
 
 def _verify(file: File) -> FileSize:
-    """The size of a file.
+    """The sizes of a file.
 
     Raises `RequestError` if the file has changed since it was written, or if aqmlab did not write
     it.

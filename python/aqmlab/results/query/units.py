@@ -25,7 +25,7 @@ _FIRST = {
     "utilisation": "share",
     "jain": "0 to 1",
 }
-"""Units of counts, by the first word of a name."""
+"""Units by the first word of a name, for names whose last word is not in `_LAST`."""
 
 _WHOLE = {"n": "pairs", "rtt_n": "pairs", "probability": "0 to 1"}
 

@@ -3,7 +3,7 @@
 Trials with the same seed have the same random values (starts, sizes, losses) in all conditions. The
 difference between two conditions therefore varies less over seeds than the value in either
 condition. The baseline is the first condition unless the user names another condition. If several
-loops vary, the baseline may also be one queue, rate or round-trip time: each condition is then
+parameters vary, the baseline may also be one queue, rate or round-trip time: each condition is then
 compared with the condition that differs only in this part.
 """
 
@@ -62,7 +62,11 @@ class BaselineComparison:
         return len(self.labels) > 1
 
     def of(self, verdict: Verdict, finding: Finding | None) -> Estimate | None:
-        """The paired difference of `finding` from the baseline's finding, if both exist."""
+        """The paired difference of `finding` from the baseline's finding on the same need.
+
+        It is `None` if one of the two findings is absent, if they have no common seed with values,
+        and for the baseline itself.
+        """
         other = self._other(verdict)
         if finding is None or other is None:
             return None
@@ -70,7 +74,11 @@ class BaselineComparison:
         return None if same is None else finding.less(same)
 
     def of_quality(self, verdict: Verdict) -> Estimate | None:
-        """The paired difference of the Quality of Outcome from the baseline's, if both exist."""
+        """The paired difference of the Quality of Outcome from the baseline's.
+
+        It is `None` if one of the two is absent, if `Quality.less` returns `None`, and for the
+        baseline itself.
+        """
         other = self._other(verdict)
         if verdict.quality is None or other is None or other.quality is None:
             return None

@@ -34,7 +34,8 @@ _Rows = dict[str, list[Any]]
 def judge(results: CampaignResults) -> list[Verdict]:
     """The verdict for every application in every condition, in the campaign's order.
 
-    Raises `RequestError` if the stored specification of a trial cannot be read.
+    There are no verdicts without the table `flows`. Raises `RequestError` if the stored
+    specification of a trial cannot be read.
     """
     if _FLOWS not in results.tables:
         return []

@@ -3,10 +3,11 @@
 The table of verdicts has one row per need of an application in a condition.
 
 The conditions come first and have the same names as in the other tables. A condition with the name
-of a column of this table becomes `condition.NAME`. There are no columns for trial and seed: the
-judged numbers are medians over seeds. Unmeasured needs are omitted. If nothing was measured for an
-application, all of its needs have rows with the word "no data". The verdict on an application is
-therefore good if all of its rows are good.
+of a column of the computed table becomes `condition.NAME`. There are no columns for trial and seed:
+the judged numbers are medians over seeds. Unmeasured needs are omitted. If nothing was measured for
+an application, all of its needs have rows with the word "no data". An application without needs has
+one row. A transfer's time that is not judged also has a row, without a verdict. The verdict on an
+application is therefore good if all of its rows with a verdict are good.
 """
 
 from __future__ import annotations

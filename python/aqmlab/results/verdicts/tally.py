@@ -65,7 +65,8 @@ def conclusion(found: Sequence[Tally]) -> list[str]:
 
     The first sentence names the conditions that serve every application, or says that all or none
     do. Each other condition has a sentence that names the applications it does not serve, the worst
-    first. A sentence also names the applications whose verdicts are not sure.
+    first. The sentence also names the applications whose verdicts are not sure. A condition that
+    serves every application has its own sentence only if some verdicts are not sure.
     """
     if not found:
         return []

@@ -37,8 +37,9 @@ MeasureName: TypeAlias = Literal[
 class Estimate(msgspec.Struct, frozen=True):
     """A median over seeds, and an interval with at least 95 % confidence for the true median.
 
-    The interval consists of order statistics. With fewer than six seeds, it extends from the least
-    to the greatest value, and its confidence is lower.
+    The ends of the interval, `low` and `high`, are order statistics. With fewer than six seeds,
+    they are the least and the greatest value, and the confidence is lower. `seeds` is the number of
+    seeds with a value.
     """
 
     median: float
@@ -54,7 +55,7 @@ class Finding(msgspec.Struct, frozen=True):
     measure: MeasureName
     unit: str
     value: float | None
-    """The median over seeds."""
+    """The median over seeds; `None` if nothing was measured."""
     good: float
     tolerable: float
     more_is_better: bool
@@ -62,18 +63,20 @@ class Finding(msgspec.Struct, frozen=True):
     margin: float | None
     """The distance to the limit of good values, as a share of the best value's distance to it.
 
-    It is 1 for the best value, 0 at the limit and negative beyond it.
+    It is 1 for the best value, 0 at the limit and negative beyond the limit. If only the best value
+    is good, it is a share of the tolerable range. If there is no best value, it is a share of the
+    value itself. It is `None` if nothing was measured.
     """
     decides: bool
     brief: str
-    """The value and the deciding limit."""
+    """The name of the need, the value, and the limit that decides the word."""
     text: str
-    """The value and its limits."""
+    """The name of the need, the value and both limits."""
     least: float | None
     most: float | None
     over_seeds: Estimate | None
     is_sure: bool
-    """Whether the verdict is the same at both ends of the interval over seeds."""
+    """Whether the word is the same at both ends of the interval over seeds; true without values."""
     by_seed: BySeed
 
     def less(self, other: Finding) -> Estimate | None:
@@ -86,7 +89,10 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class TransferTime(msgspec.Struct, frozen=True):
-    """The time of a transfer with a size, measured or projected."""
+    """The time of a transfer with a size, measured or projected.
+
+    `ms` is the median over seeds, and `least_ms` and `most_ms` are the extremes.
+    """
 
     size_bytes: int
     ms: float
@@ -119,7 +125,7 @@ class Quality(msgspec.Struct, frozen=True):
     loss_percent: float | None
     rate_percent: float | None
     because: str
-    """The part with the worst score, with its value and limits."""
+    """The worst part with its value and limits; a part without a value if `percent` is `None`."""
     over_seeds: Estimate | None
     by_seed: BySeed
 

@@ -54,8 +54,8 @@ def value_text(finding: Finding) -> str:
 def closest_text(verdict: Verdict) -> str:
     """The need that decides an application's verdict, and the margin of a good verdict.
 
-    The text says if the verdict is not sure. Callers pass the verdict `Tally.closest` of a
-    condition.
+    An application without needs has the reason for its verdict instead. If the verdict is not sure,
+    the text adds that the seeds differ. Callers pass the verdict `Tally.closest` of a condition.
     """
     return _closest(verdict) + ("" if verdict.is_sure else ", seeds differ")
 

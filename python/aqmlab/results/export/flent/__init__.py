@@ -46,7 +46,7 @@ SUFFIX = ".flent.gz"
 
 _EPOCH = datetime.datetime.fromtimestamp(EPOCH_S, datetime.UTC)
 _LARGEST_SEED = 10**15
-"""The largest seed that a file's date can represent: 10^15 microseconds are 32 years."""
+"""The largest seed for the date of a file: 10^15 microseconds are 32 years."""
 
 _MOST_CHARACTERS = 230
 """The maximum length of a file name, without its suffix."""
@@ -130,7 +130,11 @@ def _summaries(test: Test, series: Mapping[str, Values], length: int) -> dict[st
 
 
 def _series_about(test: Test, found: Mapping[str, FlentSeries]) -> dict[str, SeriesMetadata]:
-    """The metadata of each series and summary: units, origin and the mean over the whole trial."""
+    """The metadata of each series and summary.
+
+    For a series, they are the units, the origin and, if known, the mean over the whole trial. For a
+    summary, they are the origin only.
+    """
     about: dict[str, SeriesMetadata] = {}
     for name, series in found.items():
         about[name] = {"UNITS": series.units, "COMMAND": "aqmlab"}

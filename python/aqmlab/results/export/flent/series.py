@@ -89,7 +89,7 @@ def _generic(trial: TrialRows, cast: Cast) -> dict[str, FlentSeries]:
 
 
 def throughput(trial: TrialRows, app: str, way: str) -> FlentSeries:
-    """A flow's throughput, with the window and round trips of its TCP if it has one."""
+    """A flow's throughput, with the sender's TCP state if the flow has exactly one connection."""
     rows = trial.of("windows", flow=app, direction=way)
     flow = next(iter(trial.of("flows", flow=app, direction=way)), None)
     mean = None if flow is None else flow["throughput_mean_mbit"]

@@ -62,7 +62,7 @@ def cast_of(apps: Iterable[AppSpec], carrying: set[tuple[str, str]]) -> Cast:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The allowed numbers of applications in a role, and the test's names of their series."""
+    """The allowed numbers of applications in a role, and the names of their series in the test."""
 
     least: int = 0
     most: int = 0
