@@ -77,6 +77,7 @@ class Results(stored.CampaignResults):
     def report(self, path: Path | str | None = None, *, progress: bool = False) -> Path:
         """Writes the report as one self-contained HTML page; returns its path.
 
+        Without `path`, the page is `report.html` in the campaign's folder.
         With `progress`, the name of each figure is printed on standard error before it is drawn.
         """
         place = Path(path) if path is not None else self.path / "report.html"
@@ -241,7 +242,10 @@ def complete(report: RunReport) -> None:
 
 
 def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campaign:
-    """Makes the campaign that runs `plan`. `say` receives a message before a slow preparation."""
+    """Makes the campaign that runs `plan`. `say` receives a message before a slow preparation.
+
+    Raises `RequestError` if `plan` has no trial.
+    """
     if not plan.trials:
         raise RequestError(f"{plan.name}: there is no trial to run")
     trials = [
@@ -356,7 +360,7 @@ def _changes(
 ) -> tuple[tuple[Assignment, ...], tuple[Variation, ...]]:
     """Sorts changes into assignments and variations. A list is a variation.
 
-    `None` becomes "off", as the command line writes it.
+    `None` becomes "off", as on the command line, except for a name of a TEACUP config.
     """
     sets, vary = [], []
     for name, given in changes.items():

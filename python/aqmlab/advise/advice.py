@@ -41,7 +41,10 @@ _WITHOUT_MODEM = (
 
 @dataclass(frozen=True, slots=True)
 class AdviceQuestion:
-    """A household or a scenario, and the tiers and gateways to choose from."""
+    """A household or a scenario, and the tiers and gateways to choose from.
+
+    `line` is the value of `--line`, and `seeds` are the seeds of each case.
+    """
 
     source: str | Path | Household | Scenario
     tiers: str = "nbn"
@@ -81,11 +84,11 @@ class Advice:
         return f"Advice({self.title}: {self.trials} trials, {str(self.folder)!r})"
 
     def __str__(self) -> str:
-        """The title and the conclusion, one sentence per line."""
+        """The title, any sentence on tiers that were left out, and the conclusion, by line."""
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
-        """The conclusion and the settings as HTML, for notebooks."""
+        """The lines of `str`, the note and the settings as HTML, for notebooks."""
         said = "".join(f"<p>{escape(line)}</p>" for line in self._lines())
         pasted = "".join(
             f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"

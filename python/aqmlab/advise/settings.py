@@ -60,7 +60,7 @@ def _shaper(
 
 
 def _tc(value: Parameter) -> bool | str:
-    """A parameter as tc spells it: a switch, a number, or a time with its unit."""
+    """A parameter as tc spells it: a switch, a number, a word, or a time with its unit."""
     if isinstance(value, bool):
         return value
     if isinstance(value, Duration):

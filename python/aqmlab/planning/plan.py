@@ -14,7 +14,10 @@ from aqmlab.scenario.notation import Table
 from aqmlab.scenario.sweep import Condition
 
 MOST_RESOLVED = 1_000_000
-"""The maximum number of applications in all combinations together, to limit a plan's memory."""
+"""The maximum number of applications in all combinations together, to limit a plan's memory.
+
+In a TEACUP config, generators and links count as well.
+"""
 
 
 @dataclass(frozen=True)

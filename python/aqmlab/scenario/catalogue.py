@@ -43,7 +43,7 @@ class Param:
     choices: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
-    """The inclusive bounds in base units. Switches and words have none."""
+    """`least` and `most` are the inclusive bounds in base units; `None` for switches and words."""
 
     @property
     def allowed(self) -> str:

@@ -320,6 +320,6 @@ class Expressions:
 
 
 def kind_of(node: ast.AST) -> str:
-    """Python's name of a syntax node."""
+    """The name of a syntax node for messages, such as "def" or "while"."""
     names = {"FunctionDef": "def", "ClassDef": "class"}
     return names.get(type(node).__name__, type(node).__name__.lower())

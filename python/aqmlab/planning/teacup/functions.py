@@ -91,7 +91,7 @@ def truth_of(value: Any) -> bool:
 
 
 def as_text(value: Any) -> str:
-    """Formats a number or a text as text; raises `UnreadError` for any other value."""
+    """Formats a number, text, a boolean or `None`; raises `UnreadError` for any other value."""
     if isinstance(value, SCALARS):
         return str(value)
     raise UnreadError("passed over: only numbers and text can be formatted")

@@ -65,7 +65,10 @@ class Queue:
 
 @dataclass
 class Network:
-    """Links in the simulator's form, and the queues before them."""
+    """Links in the simulator's form, and the queues before them.
+
+    `home` has the networks of the home. With `shared_list`, each of several routers has all queues.
+    """
 
     hosts: Hosts
     overhead: str | None = None
@@ -80,7 +83,7 @@ class Network:
         return any(self.hosts.within(address, net) for net in self.home)
 
     def way(self, source: str, dest: str) -> str:
-        """The direction of a link between networks: "up" if only `source` is in the home."""
+        """The direction of a link: "up" if only `source` overlaps the home, and otherwise "down"."""
         if any(self.hosts.overlap(dest, net) for net in self.home):
             return "down"
         return "up" if any(self.hosts.overlap(source, net) for net in self.home) else "down"
@@ -163,7 +166,7 @@ def _home(
 ) -> list[str]:
     """The networks of the home, by the names of the variables in the queues' rates.
 
-    They are the sources of queues with an `up` variable and the destinations of queues with a
+    The home has the sources of queues with an `up` variable and the destinations of queues with a
     `down` variable. Without such variables, the home is the /24 network of the first source.
     """
     up, down, first = [], [], ""
