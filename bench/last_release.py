@@ -31,7 +31,7 @@ CAMPAIGN = ("run", "kua2017-demo", "--seeds", "2", "--jobs", "1", "--duration", 
 ROUNDS = 3
 SHORT_S, LONG_S = 2, 12
 WORSE = 1.1
-"""The ratio of instructions above which `compare` returns false.
+"""The ratio of instructions above which `compare`, here and in `instructions`, returns false.
 
 The CPU times are only printed, because they vary from run to run.
 """

@@ -44,7 +44,7 @@ class Packet:
 
 
 def connection(files: Sequence[str], place: int, conn: int) -> Iterator[Packet]:
-    """The packets of the connection `conn` of the application number `place`, in sending order.
+    """Yields the packets of connection `conn` of application number `place`, in sending order.
 
     Both numbers count from 0. `files` are the captures in the home and on the internet. Yields no
     packet if there is no such connection.

@@ -145,7 +145,7 @@ def measured(verdict: ClaimResult) -> str:
 
 
 def sentence(check: Check) -> str:
-    """A check as text: the measured value, the relation, the bound and the margin."""
+    """A check as text: the median with its interval, the relation, the bound and the margin."""
     low, high = check.interval
     unit = f" {check.unit}" if check.unit else ""
     slack = f" ± {check.slack:.0%}" if check.slack and check.relation == "≈" else ""

@@ -1,7 +1,7 @@
 """Changes as text on the command line: `--set "path.rtt=20 ms"`, `--vary path.qdisc=pfifo,pie`.
 
-The value for a name of a TEACUP config is in Python's notation. Any other value is TOML if it parses
-as TOML, and otherwise text.
+The value for a name of a TEACUP config is in Python's notation. Any other value is TOML if it
+parses as TOML, and otherwise text.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ values. A number between two base units is rounded to the nearest. `str` returns
 spelling, from which `parse` returns an equal value.
 
 Except for zero, `parse` refuses a number without a unit if there is a choice of units. `bit` means
-bits and `B`
-means bytes. `Mbps` means megabits, although `mbps` of tc(8) means megabytes.
+bits and `B` means bytes. `Mbps` means megabits, although `mbps` of tc(8) means megabytes.
 """
 
 from __future__ import annotations
@@ -154,7 +153,7 @@ class Duration(Quantity):
         return self.ns
 
     def __str__(self) -> str:
-        """The duration in the largest of s, ms, us and ns that does not exceed it; "0 s" for zero."""
+        """The duration in the largest of s, ms, us and ns that does not exceed it, or "0 s"."""
         if self.ns == 0:
             return "0 s"
         steps = ((NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns"))

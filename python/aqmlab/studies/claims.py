@@ -96,8 +96,8 @@ class CheckGroup:
         """The verdict on these checks.
 
         The verdict is `fails` if a check contradicts the sentence. It is also `fails` if too many
-        checks do not hold, even when undecided checks are counted as holding. In any other case, it is
-        `holds` if enough checks hold, and `cannot be judged` if only undecided checks are missing.
+        checks do not hold, even when undecided checks are counted as holding.
+        In any other case, it is `holds` if enough checks hold, and otherwise `cannot be judged`.
         """
         missed = sum(not check.holds for check in self.checks)
         undecided = sum(check.is_undecided for check in self.checks)

@@ -317,7 +317,7 @@ class Numbers:
 
 
 def refuse_unknown(what: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Raises `RequestError` if one of `names` is not in `known`; `what` says what they name."""
+    """Raises `RequestError` if a name is not in `known`. The message calls the name a `what`."""
     for name in names:
         if name not in known:
             raise RequestError(f"there is no {what} `{name}`", suggestion(str(name), known))

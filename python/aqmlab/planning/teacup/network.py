@@ -83,7 +83,7 @@ class Network:
         return any(self.hosts.within(address, net) for net in self.home)
 
     def way(self, source: str, dest: str) -> str:
-        """The direction of a link: "up" if only `source` overlaps the home, and otherwise "down"."""
+        """The direction of a link: "up" if only `source` overlaps the home, otherwise "down"."""
         if any(self.hosts.overlap(dest, net) for net in self.home):
             return "down"
         return "up" if any(self.hosts.overlap(source, net) for net in self.home) else "down"
