@@ -47,7 +47,7 @@ def count() -> dict[str, int]:
 
 
 def compare(counts: dict[str, int]) -> bool:
-    """Prints the counts and CAKE's ratio. Returns false if a count or the ratio exceeds its limit."""
+    """Prints the counts and CAKE's ratio. Returns false if any of these exceeds its limit."""
     if not counts:
         print("(no instructions are counted: apt-get install valgrind)")
         return True
