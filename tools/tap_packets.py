@@ -16,7 +16,11 @@ HOME_NET, FIRST_HOST = 10, 2
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A TCP segment at a tap. `connection` makes its sequence numbers relative."""
+    """A TCP segment at a tap.
+
+    The function `connection` makes the sequence numbers relative, and sets `lost` for a segment
+    that the other tap did not see.
+    """
 
     t_ms: float
     home: bool

@@ -55,7 +55,12 @@ class AdviceQuestion:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Advice:
-    """The answer to an `AdviceQuestion`. It rests only on trials that ran."""
+    """The answer to an `AdviceQuestion`, which rests only on trials that ran.
+
+    `results` has the result of each gateway by name. `better` is the recommended gateway, if any.
+    `settings` has the commands that set up this gateway, by the kind of gateway. `seeds` and
+    `trials` are the numbers of seeds and of trials.
+    """
 
     title: str
     offer: Offer

@@ -29,7 +29,11 @@ _SPEAKER = frozenset(("me", "i"))
 
 
 class NamedApp(NamedTuple):
-    """An application of a household, with its name in the scenario and its name in plain words."""
+    """An application of a household.
+
+    `name` is its name in the scenario, `words` its name in plain words, `table` its table in the
+    scenario, and `tolerance` the round-trip time that it tolerates, if the activity states one.
+    """
 
     name: str
     words: str

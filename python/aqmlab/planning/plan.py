@@ -22,7 +22,10 @@ In a TEACUP config, generators and links count as well.
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """A trial of a plan on one engine. `spec` is the resolved trial."""
+    """A trial of a plan on one engine.
+
+    `conditions` has the value of each loop by the name of its column. `spec` is the resolved trial.
+    """
 
     id: str
     conditions: dict[str, Condition]

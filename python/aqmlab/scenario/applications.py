@@ -42,7 +42,9 @@ from aqmlab.scenario.quantities import Duration, Size
 class Host(Value):
     """The TCP settings of one end of an application.
 
-    An omitted member has the value of the table of lower precedence, or else of the profile.
+    An omitted member has the value of the table of lower precedence. If no table has the member,
+    `profile` is "linux", `ecn` is off, `mtu` is 1500 B, the application decides on `nodelay` and
+    `quickack`, and the profile decides on the other members.
 
     Other keys are settings of the profile, such as `delayed_ack`.
     """

@@ -55,7 +55,11 @@ Relation = Literal["<", ">", "≈"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A comparison of numbers, one for each seed, with a bound."""
+    """A comparison of numbers, one for each seed, with a bound.
+
+    `unit` is the unit of the numbers and of `bound`. `ordering` states whether the check is an
+    ordering.
+    """
 
     what: str
     """The quantity and its condition, in words."""

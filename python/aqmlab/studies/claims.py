@@ -223,7 +223,12 @@ def _place(claim: Claim) -> list[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """The verdict on a claim."""
+    """The verdict on a claim.
+
+    `word` is the verdict. `finding` has the checks; it is `None` if the claim cannot be judged for
+    another reason than undecided checks. `choices` are the choices of the study that the claim
+    names.
+    """
 
     claim: Claim
     word: str

@@ -49,7 +49,11 @@ class Varied:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One run of the testbed."""
+    """One run of the testbed.
+
+    `variables` has the values of all variables, and `conditions` the values of the varied variables
+    by column, except the runs.
+    """
 
     id: str
     variables: dict[str, object]

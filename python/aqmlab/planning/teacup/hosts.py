@@ -58,7 +58,12 @@ class NotModelledError(Exception):
 
 @dataclass
 class Hosts:
-    """The hosts and routers of the testbed."""
+    """The hosts and routers of the testbed.
+
+    `addresses` and `systems` have the addresses and the operating system by name. `fallback` is the
+    operating system of the other names. `router_kernel` and `hosts_kernel` are the versions of the
+    Linux kernels that the config names, or `None`.
+    """
 
     config: Config
     addresses: dict[str, list[str]] = field(default_factory=dict)

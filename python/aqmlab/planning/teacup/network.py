@@ -38,7 +38,11 @@ _MS = 1_000_000
 
 @dataclass
 class Queue:
-    """One entry of the router's queues: the packets that match it, its links, delay and loss."""
+    """One entry of the router's queues.
+
+    Packets from `source` to `dest` match the entry, and with `both_ways` also packets from `dest`
+    to `source`. A packet that matches has the delay `delay_ns` and the probability of loss `loss`.
+    """
 
     where: str
     id: str

@@ -65,7 +65,10 @@ VARIABLE = re.compile(r"V_[A-Za-z0-9_-]+")
 
 @dataclass
 class Config:
-    """The names that a config binds, and warnings about them."""
+    """The names that a config binds, with their values, and warnings about them.
+
+    `source` is the config's name for messages. `lines` has the location of each name.
+    """
 
     source: str
     names: dict[str, object]

@@ -30,9 +30,9 @@ NUMBERS = ("least", "low", "middle", "high", "most")
 class Grouped(Form):
     """The base class of forms with groups along the x axis.
 
-    `groups` are one or two conditions, the outer first: ("qdisc", "rtt"). `names` maps conditions
-    and values to the figure's names. `bound` draws a dashed line, such as a rate to reach: (0.15,
-    "IoT_high's rate").
+    `axis` is the label of the y axis, which is logarithmic with `log`. `groups` are one or
+    two conditions, the outer first: ("qdisc", "rtt"). `names` maps conditions and values to the
+    figure's names. `bound` draws a dashed line, such as a rate to reach: (0.15, "IoT_high's rate").
     """
 
     rows: Rows
