@@ -2,8 +2,8 @@
 
 The release is built once, from the commit in `release.toml`, below `target/bench`. Each trial runs
 in a separate process, first with one build of the core, then with the other. CPU time is the
-minimum of several rounds. If Valgrind is installed, it counts instructions. The count of a trial is
-the difference between a long and a short run, so it excludes the start-up of Python.
+minimum of several rounds. If Valgrind is installed, Valgrind counts instructions. The count of a
+trial is the difference between a long and a short run, so it excludes the start-up of Python.
 
     python bench/last_release.py
 """

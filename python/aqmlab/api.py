@@ -105,7 +105,7 @@ class Request:
     run_on: str = "vm"
     """The machine on which the engine `kernel` runs: "vm" or "host"."""
     build: bool = True
-    """Whether to build the program with which an engine checks trials, if it is missing.
+    """Whether to build the program with which an engine checks trials, if the program is missing.
 
     The build takes minutes.
     """

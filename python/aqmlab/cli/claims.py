@@ -55,7 +55,7 @@ def command(given: ClaimsParameters) -> int:
 def _studies(name: str | None, ids: list[str] | None) -> list[Study]:
     """The study `name`, or without a name, every study that has one of the claims `ids`.
 
-    Without both, it is every study. Raises `RequestError` for a claim that no study has.
+    Without both, returns every study. Raises `RequestError` for a claim that no study has.
     """
     if name is not None:
         return [studies.load(name)]

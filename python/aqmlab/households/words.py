@@ -87,7 +87,7 @@ class _Part(NamedTuple):
 
 
 def household_of(text: str) -> Household:
-    """The household that `text` describes; raises `ScenarioError` if it cannot be parsed."""
+    """The household that `text` describes; raises `ScenarioError` for any other text."""
     try:
         return _read(text)
     except BadValueError as problem:

@@ -190,12 +190,12 @@ Known = BySeed | float
 
 
 def below(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
-    """A check that the numbers are at most `bound` plus the share `slack` of it."""
+    """A check that the numbers are at most `bound` plus the share `slack` of `bound`."""
     return Check(what, _by_seed(values), "<", bound, slack, unit)
 
 
 def above(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
-    """A check that the numbers are at least `bound` minus the share `slack` of it."""
+    """A check that the numbers are at least `bound` minus the share `slack` of `bound`."""
     return Check(what, _by_seed(values), ">", bound, slack, unit)
 
 
@@ -212,7 +212,7 @@ def more(what: str, these: BySeed, those: BySeed, *, times: float = 1.0) -> Chec
 
 
 def not_less(what: str, these: BySeed, those: BySeed, *, slack: float) -> Check:
-    """A check, seed by seed, that `these` are at least `those` minus the share `slack` of them."""
+    """A check, seed by seed, that `these` are at least `1 - slack` times `those`."""
     return Check(what, _ratio(these, those), ">", 1.0, slack, "×", ordering=True)
 
 

@@ -202,7 +202,7 @@ class Numbers:
     # --- Selection of rows ---------------------------------------------------------------------
 
     def _series(self, table: str, flow: str, at: At, direction: str | None) -> pl.DataFrame:
-        """The time series of a flow in `direction`; without it, in the only direction with data.
+        """The time series of a flow in `direction`, or by default in the only direction with data.
 
         In `tcp_series`, `direction` is a side. It is required if the flow has rows of both sides.
         """

@@ -92,7 +92,7 @@ class Expressions:
         return members
 
     def value(self, node: ast.expr) -> Any:
-        """The value of an expression; raises `UnreadError` if it is not supported."""
+        """The value of an expression; raises `UnreadError` for an unsupported expression."""
         self._step()
         self.depth += 1
         try:

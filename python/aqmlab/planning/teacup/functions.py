@@ -84,7 +84,7 @@ def as_key(value: Any) -> Any:
 
 
 def truth_of(value: Any) -> bool:
-    """Returns whether `value` is true as a condition; raises `UnreadError` if it is unknown."""
+    """Returns whether `value` is true as a condition; raises `UnreadError` for an unknown value."""
     if isinstance(value, Opaque):
         raise UnreadError("passed over: the value of this condition is unknown")
     return bool(value)

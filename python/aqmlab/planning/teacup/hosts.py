@@ -88,7 +88,7 @@ class Hosts:
         return name
 
     def network(self, text: str, where: str) -> str:
-        """The network in a queue's `source` or `dest`, or the address of the host that it names."""
+        """The network in a queue's `source` or `dest`, or the address of the host named there."""
         return text if "/" in text else self.address(text, where)
 
     def within(self, address: str, network: str) -> bool:
@@ -222,7 +222,7 @@ def _names_linux(config: Config) -> bool:
 def tcp(
     hosts: Hosts, address: str, variables: Mapping[str, object], algorithm: str = ""
 ) -> TcpSpec:
-    """The TCP settings of the host at `address`. `algorithm` replaces its congestion control."""
+    """The TCP settings of a host. `algorithm` replaces the host's congestion control."""
     system = hosts.system(address)
     host = hosts.name_of(address)
     profile, settings = _profile(hosts, system)

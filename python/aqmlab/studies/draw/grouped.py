@@ -214,7 +214,7 @@ class Bars(Grouped):
 class Stacked(Form):
     """Several forms with groups, one below another.
 
-    They show different quantities of the same groups.
+    The forms show different quantities of the same groups.
     """
 
     parts: Sequence[Grouped]

@@ -51,7 +51,7 @@ TCP packets with 100 B of payload have 52 B of headers (with timestamps), and UD
 """
 
 REACHED, NOTICEABLY = 0.95, 0.95
-"""The least shares of a rate that count as reaching it, and as not noticeably lower."""
+"""The least shares of a rate that count as reaching the rate, and as not noticeably less."""
 
 NONE_PERCENT, NEGLIGIBLE_PERCENT = 0.05, 1.0
 """The largest losses that count as none and as negligible, in percent.
