@@ -210,7 +210,8 @@ def _source(
 def _line(asked: str | None, household: Household | None, scenario: Scenario) -> lines.Line | None:
     """The line that `asked` names; by default the household's line, or the scenario's modem.
 
-    Returns `None` if the scenario keeps its own path and this path has no modem.
+    Returns `None` if the scenario keeps its own path and this path has no modem. Raises
+    `ScenarioError` for an unknown line.
     """
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:

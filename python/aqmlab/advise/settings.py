@@ -1,4 +1,4 @@
-"""The commands that set up the gateway of a case, which the core's crate `advice` writes."""
+"""The commands that set up the gateway of a case, which the core's crate `advice` makes."""
 
 from __future__ import annotations
 

@@ -90,7 +90,10 @@ def start_warnings(spec: TrialSpec, scenario: Scenario) -> Iterator[str]:
 
 
 def _starts_and_rtts(app: App, defaults: Timing) -> list[tuple[int, Duration | None]]:
-    """The start in ns and the stated round-trip time, if any, of each copy of an application."""
+    """The start in ns and the stated round-trip time, if any, of each copy of an application.
+
+    Raises `ScenarioError` if `defaults.rtt` has another number of values than there are copies.
+    """
     start = app.start if app.start is not None else defaults.start
     if isinstance(start, tuple):
         starts = [one.ns for one in start]

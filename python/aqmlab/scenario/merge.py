@@ -61,7 +61,10 @@ def from_toml(text: str, source: str) -> Layer:
 
 
 def read_toml(text: str, source: str) -> Layer:
-    """The tables of a TOML text, with their lines. Messages refer to the text as `source`."""
+    """The tables of a TOML text, with their lines. Messages refer to the text as `source`.
+
+    Raises `ScenarioError` for a text that is too long, too deeply nested or not TOML.
+    """
     if len(text) > MOST_BYTES:
         raise ScenarioError(source, f"larger than {MOST_BYTES} characters")
     refuse_deep_nesting(text, source)

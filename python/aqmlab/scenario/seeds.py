@@ -67,7 +67,10 @@ def numbers(value: Any) -> tuple[int, ...]:
 
 
 def _listed(value: Any) -> tuple[int, ...]:
-    """The seeds of a list, an array, a range or a generator, which may be endless."""
+    """The seeds of a list, an array, a range or a generator, which may be endless.
+
+    Raises `BadValueError` for any other value, and for members that are not whole numbers.
+    """
     is_list = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping, Set))
     members = list(itertools.islice(value, MOST + 1)) if is_list else []
     if not is_list or not all(

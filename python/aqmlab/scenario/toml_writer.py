@@ -1,4 +1,4 @@
-"""Writes nested tables as TOML text in the usual layout of scenarios."""
+"""Serialises nested tables as TOML text in the usual layout of scenarios."""
 
 from __future__ import annotations
 

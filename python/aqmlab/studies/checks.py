@@ -270,6 +270,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     """An interval with at least 95 % confidence for the true median; the core computes it.
 
     With fewer than six values its ends are the minimum and the maximum, with a lower confidence.
+    Raises `ValueError` without values.
 
     >>> interval([5, 1, 4, 2, 3]), interval(range(1, 11))
     ((1.0, 5.0), (2.0, 9.0))

@@ -72,7 +72,10 @@ class Numbers:
     def flow(
         self, flow: str, column: str, at: At = NOWHERE, direction: str | None = None
     ) -> BySeed:
-        """A column of the table `flows`; without `direction`, of the only direction with data."""
+        """A column of the table `flows`; without `direction`, of the only direction with data.
+
+        Raises `Unjudged` if the flow carries data only in the other direction.
+        """
         rows = self._of("flows", {"flow": flow}, at)
         rows = rows.filter(rows["primary"])
         if direction is not None:

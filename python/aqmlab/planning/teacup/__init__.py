@@ -78,7 +78,8 @@ def read(
 ) -> Plan:
     """Plans the config `text`.
 
-    `source` is the name for messages. The files that the config includes are in `folder`.
+    `source` is the name for messages. The files that the config includes are in `folder`. Raises
+    `ScenarioError` if the config is invalid.
     """
     asked = ConfigChanges(sets, vary, seeds, duration)
     config = _config(text, Path(source).name, folder, asked)

@@ -1,8 +1,8 @@
 """Values, functions and methods that configs may use.
 
-All sizes have limits. Texts, lists and numbers beyond a limit are refused before they are made.
-Only numbers and text can be formatted as text, because the text of nested lists can be arbitrarily
-long.
+The functions raise `UnreadError` for an unsupported value. All sizes have limits. Texts, lists and
+numbers beyond a limit are refused before they are made. Only numbers and text can be formatted as
+text, because the text of nested lists can be arbitrarily long.
 """
 
 from __future__ import annotations

@@ -150,7 +150,10 @@ def _net(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 
 def read(config: Config) -> Hosts:
-    """Reads the hosts of a config. A warning names the hosts without a stated operating system."""
+    """Reads the hosts of a config. A warning names the hosts without a stated operating system.
+
+    Raises `ScenarioError` for an invalid list of addresses or an unknown operating system.
+    """
     hosts = Hosts(config)
     for name, own in config.table("host_internal_ip").items():
         if (

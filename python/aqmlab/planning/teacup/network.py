@@ -142,7 +142,8 @@ def build(
 ) -> Network:
     """Builds the network of one experiment.
 
-    `overhead` applies to every link. By default the overhead depends on the router.
+    `overhead` applies to every link. By default the overhead depends on the router. Raises
+    `ScenarioError` for an invalid queue, and if there is no queue.
     """
     network = Network(hosts, overhead)
     specs = config.get("router_queues")

@@ -188,7 +188,10 @@ class ListEntry:
 
 
 def entries(config: Config, name: str, rows: Any, length: int) -> list[ListEntry]:
-    """Reads the rows of a list. Each row must have `length` fields, which are text or numbers."""
+    """Reads the rows of a list. Each row must have `length` fields, which are text or numbers.
+
+    Raises `ScenarioError` for any other row.
+    """
     place = config.where(name)
     if not isinstance(rows, (list, tuple)):
         raise ScenarioError(place, f"`{shown(rows)}` is not a list")

@@ -107,7 +107,7 @@ class Grouped(Form):
         axes.set_xlabel(f"{inner}, and {self._called(self.groups[0])} below")
 
     def _outer(self, axes: Axes, places: Mapping[tuple[str, ...], float]) -> None:
-        """Writes the outer groups' names below the inner groups' names, with separating lines."""
+        """Draws the outer groups' names below the inner groups' names, with separating lines."""
         spans: dict[str, list[float]] = {}
         for (outer, *_), x in places.items():
             spans.setdefault(outer, []).append(x)
