@@ -92,7 +92,11 @@ def load(path: Path | str) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A scenario, the requested changes, and the engines that run the trials."""
+    """A scenario, the requested changes, and the engines that run the trials.
+
+    `sets` and `vary` are changes of the scenario. `seeds` and `duration` replace those of the
+    scenario. `engine` is "sim", "kernel" or "sim,kernel".
+    """
 
     scenario: str | Path | Scenario | Household
     sets: tuple[Assignment, ...] = ()
@@ -101,7 +105,7 @@ class Request:
     duration: str | Duration | None = None
     engine: str = "sim"
     qdisc_source: str = "kernel"
-    """The source of the disciplines for the engine `kernel`: "kernel" or "sim"."""
+    """The source of the disciplines for the engine `kernel`: "kernel", "sim" or "sim,kernel"."""
     run_on: str = "vm"
     """The machine on which the engine `kernel` runs: "vm" or "host"."""
     build: bool = True

@@ -81,7 +81,7 @@ class Advice:
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
-        """The tiers that were compared, from slow to fast."""
+        """The tiers to choose from, from slow to fast, of which a bisection runs only some."""
         return self.offer.tiers
 
     def __repr__(self) -> str:
