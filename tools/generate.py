@@ -111,7 +111,7 @@ class Document:
 
 
 def _command(text: str) -> list[str]:
-    """The words that execute the command `text`. A run draws no report, as no document shows one."""
+    """The words that execute the command `text`. A run draws no report, because none is shown."""
     words = shlex.split(text)
     drawn = words[:2] == ["aqmlab", "run"] and "--no-report" not in words
     return [sys.executable, "-m", *words, *["--no-report"] * drawn]
