@@ -35,7 +35,7 @@ def memory_mb() -> float:
 
 
 class Clock:
-    """Prints the CPU time per trial and the duration of each step, and the peak memory after it."""
+    """Prints the CPU time per trial and the duration of each step, and the memory after each."""
 
     def __init__(self, trials: int) -> None:
         self._trials = trials

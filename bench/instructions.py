@@ -40,14 +40,14 @@ def per_packet(qdisc: str, measure: bool) -> float:
 
 
 def count() -> dict[str, int]:
-    """The instructions per data packet, by case; no case without Valgrind."""
+    """The instructions per data packet, by case; empty without Valgrind."""
     if shutil.which("valgrind") is None:
         return {}
     return {name: round(per_packet(*case)) for name, case in CASES.items()}
 
 
 def compare(counts: dict[str, int]) -> bool:
-    """Prints the counts and CAKE's ratio. Returns false if one of them exceeds its limit."""
+    """Prints the counts and CAKE's ratio. Returns false if any of these exceeds its limit."""
     if not counts:
         print("(no instructions are counted: apt-get install valgrind)")
         return True

@@ -2,8 +2,8 @@
 
 The release is built once, from the commit in `release.toml`, below `target/bench`. Each trial runs
 in a separate process, first with one build of the core, then with the other. CPU time is the
-minimum of several rounds. If Valgrind is installed, it counts instructions. The count of a trial is
-the difference between a long and a short run, so it excludes the start-up of Python.
+minimum of several rounds. If Valgrind is installed, Valgrind counts instructions. The count of a
+trial is the difference between a long and a short run, so it excludes the start-up of Python.
 
     python bench/last_release.py
 """
@@ -31,7 +31,7 @@ CAMPAIGN = ("run", "kua2017-demo", "--seeds", "2", "--jobs", "1", "--duration", 
 ROUNDS = 3
 SHORT_S, LONG_S = 2, 12
 WORSE = 1.1
-"""The ratio of instructions above which `compare` returns false.
+"""The ratio of instructions above which `compare`, here and in `instructions`, returns false.
 
 The CPU times are only printed, because they vary from run to run.
 """

@@ -7,7 +7,7 @@ core by default, to represent a slow machine. Other programs on the machine leng
 
     python bench/page.py [--cores N] [--rounds N]
 
-Needs `make page`, Chromium and playwright. The status is 3 if one of them is missing.
+Needs `make page`, Chromium and playwright. The status is 3 if any of these is missing.
 """
 
 from __future__ import annotations

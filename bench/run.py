@@ -8,7 +8,7 @@ changes over time, so compare the ratios.
     python bench/run.py [--record]
 
 `--record` keeps the results in `measured.json` and `instructions.json`. The tables of README.md and
-docs/explanation/speed.md are made from them.
+docs/explanation/speed.md are made from these files.
 """
 
 from __future__ import annotations

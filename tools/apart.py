@@ -84,7 +84,10 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def spec_of(name: str, seed: int) -> TrialSpec:
-    """The trial of the only cell whose name matches `name`, with this seed."""
+    """The trial of the only cell whose name matches `name`, with this seed.
+
+    Raises `SystemExit` if several cells match.
+    """
     cells = grid.load().select([name])
     if len(cells) > 1:
         raise SystemExit(f"{name}: {len(cells)} cells are called that, one is wanted")

@@ -1,6 +1,6 @@
 """Counts the numbered conformance statements that tests check, for `make test`.
 
-A test states the number in its name: `c07_…` for C-07. A test in Rust can also state it in
+A test states the number in its name: `c07_…` for C-07. A test in Rust can also state the number in
 its doc comment or in a comment inside the test, and a script in its comments.
 docs/reference/conformance.md has the table of the statements and their sources.
 `tools/generate.py` uses this module to fill in the last column of that table.

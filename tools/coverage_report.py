@@ -59,7 +59,7 @@ def show(half: str, lines: Lines) -> None:
 
 
 def rust() -> Lines:
-    """Runs the tests of the workspace; returns the lines of each crate that they run."""
+    """Runs the tests of the workspace; returns the numbers of lines by crate."""
     tools = llvm_tools()
     profiles = MADE / "profiles"
     shutil.rmtree(profiles, ignore_errors=True)
@@ -88,7 +88,7 @@ def rust() -> Lines:
 
 
 def by_crate(report: dict[str, Any]) -> Lines:
-    """The lines of `crates/*/src` in a report of llvm-cov."""
+    """The numbers of lines of `crates/*/src`, by crate, in a report of llvm-cov."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for file in report["data"][0]["files"]:
         found = re.search(r"/crates/(\w+)/src/", file["filename"])
@@ -122,7 +122,7 @@ def llvm_tools() -> Path:
 
 
 def python() -> Lines:
-    """Runs the tests; returns the lines of each package that they and their processes run."""
+    """Runs the tests; returns the numbers of lines by package, also of started processes."""
     if find_spec("coverage") is None:
         raise AbsentError("coverage.py is needed: pip install coverage")
     data = {**os.environ, "COVERAGE_FILE": str(MADE / "python")}

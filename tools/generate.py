@@ -89,7 +89,7 @@ class Document:
     def _drawn(self, scenario: str, figure: str, path: str) -> str:
         """The digest of a figure's trials with one seed.
 
-        If it has changed, the figure of all seeds is also drawn again.
+        If the digest has changed, the figure of all seeds is also drawn again.
         """
         self._run(_command(f"aqmlab run {scenario} --seeds 1 --out first"))
         digest = json.loads((self._folder / "first/manifest.json").read_text())["digest"]
@@ -111,7 +111,7 @@ class Document:
 
 
 def _command(text: str) -> list[str]:
-    """The command `text`. A run draws no report, because no document shows one."""
+    """The words that execute the command `text`. A run draws no report, because none is shown."""
     words = shlex.split(text)
     drawn = words[:2] == ["aqmlab", "run"] and "--no-report" not in words
     return [sys.executable, "-m", *words, *["--no-report"] * drawn]
@@ -177,7 +177,10 @@ def stale() -> Iterator[tuple[Path, bytes]]:
 
 
 def main() -> int:
-    """Rewrites outdated documents, or with `--check` names them and returns 1."""
+    """Names and rewrites outdated documents.
+
+    With `--check` rewrites nothing, and returns 1 if a document is outdated.
+    """
     check = sys.argv[1:] == ["--check"]
     found = list(stale())
     for path, content in found:

@@ -123,7 +123,7 @@ def _environment() -> dict[str, str]:
 
 
 def remaining_s(waiting: Sequence[Step], share: float, passed_s: float) -> float:
-    """The remaining time, from the progress of the first step and the usual time of the others."""
+    """The remaining time, from the progress of the first step and the usual time of later steps."""
     now, *later = waiting
     expected_s = now.seconds if share < 0.05 else passed_s / share
     return max(0.0, expected_s - passed_s) + sum(step.seconds for step in later)

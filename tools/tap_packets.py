@@ -16,7 +16,11 @@ HOME_NET, FIRST_HOST = 10, 2
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A TCP segment at a tap. `connection` makes its sequence numbers relative."""
+    """A TCP segment at a tap.
+
+    The function `connection` makes the sequence numbers relative, and sets `lost` for a segment
+    that the other tap did not see.
+    """
 
     t_ms: float
     home: bool
@@ -44,7 +48,7 @@ class Packet:
 
 
 def connection(files: Sequence[str], place: int, conn: int) -> Iterator[Packet]:
-    """The packets of the connection `conn` of the application number `place`, in sending order.
+    """Yields the packets of connection `conn` of application number `place`, in sending order.
 
     Both numbers count from 0. `files` are the captures in the home and on the internet. Yields no
     packet if there is no such connection.

@@ -45,7 +45,7 @@ def table(which: str = "") -> str:
 
 
 def _short(comparison: Comparison) -> str:
-    """The worst flow of each cell and metric that does not meet the rule."""
+    """A row with the worst flow for each cell and metric with which the rule is not met."""
     head = (
         "| Cell | Metric | Flow | Kernel | Simulator | Error | Kernel's spread |\n|---|---|---|"
         + "--:|" * 4

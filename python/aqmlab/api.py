@@ -77,6 +77,7 @@ class Results(stored.CampaignResults):
     def report(self, path: Path | str | None = None, *, progress: bool = False) -> Path:
         """Writes the report as one self-contained HTML page; returns its path.
 
+        Without `path`, the page is `report.html` in the campaign's folder.
         With `progress`, the name of each figure is printed on standard error before it is drawn.
         """
         place = Path(path) if path is not None else self.path / "report.html"
@@ -91,7 +92,11 @@ def load(path: Path | str) -> Results:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A scenario, the requested changes, and the engines that run the trials."""
+    """A scenario, the requested changes, and the engines that run the trials.
+
+    `sets` and `vary` are changes of the scenario. `seeds` and `duration` replace those of the
+    scenario. `engine` is "sim", "kernel" or "sim,kernel".
+    """
 
     scenario: str | Path | Scenario | Household
     sets: tuple[Assignment, ...] = ()
@@ -100,11 +105,11 @@ class Request:
     duration: str | Duration | None = None
     engine: str = "sim"
     qdisc_source: str = "kernel"
-    """The source of the disciplines for the engine `kernel`: "kernel" or "sim"."""
+    """The source of the disciplines for the engine `kernel`: "kernel", "sim" or "sim,kernel"."""
     run_on: str = "vm"
     """The machine on which the engine `kernel` runs: "vm" or "host"."""
     build: bool = True
-    """Whether to build the program with which an engine checks trials, if it is missing.
+    """Whether to build the program with which an engine checks trials, if the program is missing.
 
     The build takes minutes.
     """
@@ -241,7 +246,10 @@ def complete(report: RunReport) -> None:
 
 
 def campaign_for(request: Request, plan: Plan, say: Say | None = None) -> Campaign:
-    """Makes the campaign that runs `plan`. `say` receives a message before a slow preparation."""
+    """Makes the campaign that runs `plan`. `say` receives a message before a slow preparation.
+
+    Raises `RequestError` if `plan` has no trial.
+    """
     if not plan.trials:
         raise RequestError(f"{plan.name}: there is no trial to run")
     trials = [
@@ -356,7 +364,7 @@ def _changes(
 ) -> tuple[tuple[Assignment, ...], tuple[Variation, ...]]:
     """Sorts changes into assignments and variations. A list is a variation.
 
-    `None` becomes "off", as the command line writes it.
+    `None` becomes "off", as on the command line, except for a name of a TEACUP config.
     """
     sets, vary = [], []
     for name, given in changes.items():

@@ -1,4 +1,4 @@
-"""The search states results only of cases that ran."""
+"""The search states only results of cases that ran."""
 
 from aqmlab.advise.search import Bisection
 from hypothesis import given, settings

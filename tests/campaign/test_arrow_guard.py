@@ -53,13 +53,13 @@ def stream(table, **options):
 
 
 def with_table(path, data):
-    """Writes a trial file with correct checksums and a table whose stream is `data`."""
+    """Writes a trial file with correct checksums and a table of bytes `data`; returns its path."""
     path.write_bytes(archived(HEAD, {"apps": data}))
     return path
 
 
 def with_member(path, data, kind=zipfile.ZIP_STORED):
-    """Writes a trial file with one more member."""
+    """Writes a trial file with a second member `apps.arrow`; returns the file's path."""
     path.write_bytes(encode(OUTCOME, "{}", OURS))
     with zipfile.ZipFile(path, "a", kind) as archive:
         archive.writestr("apps.arrow", data)

@@ -60,7 +60,7 @@ def test_what_an_engine_prints_is_no_answer(tmp_path):
 
 
 def half_waiting():
-    """Twelve trials: six end immediately, and six wait until the file `mended` exists."""
+    """A campaign of which six trials end immediately, and six wait until `mended` exists."""
     ready = grid(queues=("pfifo",), seeds=range(1, 7))
     return campaign_of([*ready, *grid(queues=("pie",), seeds=range(1, 7), behaviour="wait")])
 

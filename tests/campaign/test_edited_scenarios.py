@@ -13,7 +13,10 @@ PAIRS = [("α", "β"), ("a/b", "a-b"), ("10 %", "10 ~")]
 
 
 def scenario(folder, *steps, head=""):
-    """Writes a scenario with a linked loop, whose steps are pairs of a label and an RTT."""
+    """Writes a scenario with a linked loop, whose steps have a label and an RTT.
+
+    Returns the path of the scenario.
+    """
     path = folder / "home.toml"
     listed = ", ".join(f'{{ label = "{label}", path.rtt = "{rtt}" }}' for label, rtt in steps)
     path.write_text(f"{head}{HOME}[vary]\ns = [{listed}]\n", "utf-8")

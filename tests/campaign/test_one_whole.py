@@ -114,7 +114,7 @@ def test_trials_of_other_conditions_or_engines_are_another_campaign(tmp_path):
 
 
 def slower():
-    """Trials that differ from the trials of `half_waiting` and have the same names."""
+    """A campaign whose trials have the names of the trials of `half_waiting`, but other rates."""
     rates = {"rates": ((6, 1),), "seeds": range(1, 7)}
     return campaign_of([*grid(queues=("pfifo",), **rates), *grid(queues=("pie",), **rates)])
 

@@ -128,7 +128,7 @@ HOSTILE = (
 
 
 def seal(folder, *names):
-    """Records the present checksums of files, as their author could."""
+    """Records the present checksums of files, as the author of the folder could."""
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     files = manifest["files"] | {name: list(checksum_of(folder / name)) for name in names}
     rewrite_manifest(folder, files=files)

@@ -49,7 +49,7 @@ def pairs(draw: st.DrawFn) -> str:
 
 
 def disciplines() -> st.SearchStrategy[Any]:
-    """Disciplines in both forms, with and without parameters."""
+    """Disciplines as texts and as tables, with and without parameters."""
 
     def forms(kind: str) -> st.SearchStrategy[Any]:
         short = st.sampled_from([kind, *(f"{kind} {params}" for params in SHORT[kind])])

@@ -34,7 +34,7 @@ def test_each_gateway_has_the_links_of_its_case_of_advise(
 
 
 def _links(text: str, place: Path) -> object:
-    """The links of the only trial of a scenario."""
+    """The links of the first trial of a scenario."""
     file = place / "home.toml"
     file.write_text(text, "utf-8")
     (trial, *_) = planner.load(file, sets=[], seeds=1, duration=None).trials

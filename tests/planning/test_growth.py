@@ -26,7 +26,10 @@ HOME = 'path.rate = "1/1 Mbit/s"\napps.a.kind = "ping"\n'
 
 
 def taken(read, text):
-    """The minimum processor time of three readings, in seconds."""
+    """The minimum processor time of three readings in seconds, but at least `CLOCK_S`.
+
+    A reading that takes more than 5 s is the last.
+    """
     times = []
     for _ in range(3):
         before = time.thread_time()

@@ -355,7 +355,7 @@ def test_copies_have_lines_of_their_own_while_there_are_colours(tmp_path):
 
 
 def panel(*lines):
-    """A panel with lines of the given values, each in its own colour."""
+    """A panel, and its lines of the given values, each in its own colour."""
     axes = canvas(2).subplots()
     drawn = [axes.plot(range(len(one)), one, color=f"C{n}")[0] for n, one in enumerate(lines)]
     return axes, drawn

@@ -138,7 +138,10 @@ def test_a_question_is_asked_again_when_a_campaign_has_replaced_a_file(
 
 
 def replace_flows(folder):
-    """Rewrites the table `flows` of a campaign with the same rows in different bytes."""
+    """Rewrites the table `flows` of a campaign with the same rows in different bytes.
+
+    Updates the checksum in the manifest.
+    """
     (path,) = (folder / "tables" / "flows").glob("*/*.parquet")
     pl.read_parquet(path).write_parquet(path)
     name = path.relative_to(folder).as_posix()

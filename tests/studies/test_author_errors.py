@@ -19,7 +19,10 @@ RETURN = 'return below("call", n.flow("call", "induced_p50_ms", at, "up"), 5, "m
 
 @pytest.fixture
 def asked(tiny, tmp_path, monkeypatch, capsys):
-    """A function that changes a file of the tiny study, and returns the messages of a command."""
+    """A function that changes a file of the tiny study and then runs a command.
+
+    The function returns the status, the messages and the standard output.
+    """
     monkeypatch.chdir(tmp_path)
 
     def ask(command, file, old, new, *options):

@@ -1,4 +1,4 @@
-"""The packaged studies are complete; one of them runs end to end."""
+"""The packaged studies are complete, and one study runs end to end."""
 
 import pytest
 from aqmlab import studies

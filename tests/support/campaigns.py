@@ -192,7 +192,7 @@ def as_if_running(folder):
 
 
 def bytes_of(folder):
-    """The bytes of every file in a folder by name, also in linked folders."""
+    """The bytes of every file in a folder and its linked folders, by name."""
     places = (Path(place) / name for place, _, names in walk(folder) for name in names)
     return {str(path.relative_to(folder)): path.read_bytes() for path in places}
 

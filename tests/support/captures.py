@@ -69,7 +69,11 @@ def packets(path: Path) -> Iterator[Seen]:
 
 @dataclass
 class Captured:
-    """A run of a trial, its captured packets by application and direction, and their spp result."""
+    """A run of a trial, and its packets by application and direction.
+
+    `sent` and `received` are the packets at the tap of the sender and of the receiver. `spp` is the
+    result of `aqmlab spp` for both captures.
+    """
 
     run: Run
     sent: dict[tuple[str, str], list[Seen]]

@@ -22,7 +22,7 @@ MOST_COUNT = {
 """The maximum of each count that multiplies packets or connections."""
 
 WHOLE_SECONDS = ("keepalive",)
-"""The durations that have whole seconds."""
+"""The durations that are whole numbers of seconds."""
 
 
 def log_uniform(rng: random.Random, least: float, most: float) -> float:

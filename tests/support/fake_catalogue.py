@@ -1,7 +1,7 @@
 """A small catalogue in the form of `aqmlab._core.catalogue()`, with parameters of every type.
 
-Tests of messages and schemas use it, so that a new parameter of a kind does not change the expected
-texts.
+Tests of messages and schemas use this catalogue, so that a new parameter of a kind does not change
+the expected texts.
 """
 
 

@@ -3,8 +3,8 @@
 The parameter `behaviour` of the uplink's discipline selects the misbehaviour: `crash`, `panic`,
 `refuse`, `chatter`, `crash twice` or `wait`. A misbehaviour that ends in ` once` is off if a
 certain file exists, and `wait` waits for this file. The environment variable FAKE_MENDED contains
-its path, which is `mended` beside the campaign's folder. Each run adds a line to the file FAKE_LOG
-when it begins.
+the path of this file, which is `mended` beside the campaign's folder. Each run adds a line to the
+file FAKE_LOG when it begins.
 """
 
 import hashlib

@@ -34,7 +34,10 @@ class Ended:
 
 
 def library(folder):
-    """Compiles the library that makes faults. Skips the test without Linux or a C compiler."""
+    """Compiles the library that makes faults; returns its path.
+
+    Skips the test without Linux or a C compiler.
+    """
     compiler = shutil.which("cc")
     if compiler is None or not sys.platform.startswith("linux"):
         pytest.skip("faults are made by a C library for Linux: apt-get install gcc")

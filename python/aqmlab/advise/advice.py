@@ -41,7 +41,10 @@ _WITHOUT_MODEM = (
 
 @dataclass(frozen=True, slots=True)
 class AdviceQuestion:
-    """A household or a scenario, and the tiers and gateways to choose from."""
+    """A household or a scenario, and the tiers and gateways to choose from.
+
+    `line` is the value of `--line`, and `seeds` are the seeds of each case.
+    """
 
     source: str | Path | Household | Scenario
     tiers: str = "nbn"
@@ -52,7 +55,12 @@ class AdviceQuestion:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Advice:
-    """The answer to an `AdviceQuestion`. It rests only on trials that ran."""
+    """The answer to an `AdviceQuestion`, which rests only on trials that ran.
+
+    `results` has the result of each gateway by name. `better` is the recommended gateway, if any.
+    `settings` has the commands that set up this gateway, by the kind of gateway. `seeds` and
+    `trials` are the numbers of seeds and of trials.
+    """
 
     title: str
     offer: Offer
@@ -73,7 +81,7 @@ class Advice:
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
-        """The tiers that were compared, from slow to fast."""
+        """The tiers to choose from, from slow to fast, of which a bisection runs only some."""
         return self.offer.tiers
 
     def __repr__(self) -> str:
@@ -81,11 +89,11 @@ class Advice:
         return f"Advice({self.title}: {self.trials} trials, {str(self.folder)!r})"
 
     def __str__(self) -> str:
-        """The title and the conclusion, one sentence per line."""
+        """The title, any sentence on tiers that were left out, and the conclusion, by line."""
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
-        """The conclusion and the settings as HTML, for notebooks."""
+        """The lines of `str`, the note and the settings as HTML, for notebooks."""
         said = "".join(f"<p>{escape(line)}</p>" for line in self._lines())
         pasted = "".join(
             f"<details><summary>{escape(name)}</summary><pre>{escape(text)}</pre></details>"
@@ -202,7 +210,8 @@ def _source(
 def _line(asked: str | None, household: Household | None, scenario: Scenario) -> lines.Line | None:
     """The line that `asked` names; by default the household's line, or the scenario's modem.
 
-    Returns `None` if the scenario keeps its own path and this path has no modem.
+    Returns `None` if the scenario keeps its own path and this path has no modem. Raises
+    `ScenarioError` for an unknown line.
     """
     has_own = household is None or household.scenario is not None
     if asked == OWN and not has_own:

@@ -28,7 +28,8 @@ def advice(
 
     `source` is a `Household`, a `Scenario`, a file or a built-in name. `tiers` is the name of a
     list, a file, or rates such as "25/5,50/20 Mbit/s". `gateways` names the gateways to compare;
-    tiers and gateways may also be lists of texts. Without `out`, the trials are in a folder below
+    tiers and gateways may also be lists of texts. `line` names the kind of access line; "own" keeps
+    the path of a scenario. Without `out`, the trials are in a folder below
     `results` of the current folder, and the same call repeats no finished trial. `progress=True`
     prints the progress.
 

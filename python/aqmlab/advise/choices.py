@@ -111,8 +111,8 @@ def _built_in(name: str) -> merge.Layer:
 def tiers_of(asked: str) -> list[Tier]:
     """The tiers of a built-in list, of a file, or of a text such as "25/5,50/20 Mbit/s".
 
-    A tier without a unit has the unit of the last tier, or Mbit/s if that has none. The result is
-    sorted from slow to fast. Raises `ScenarioError`.
+    A tier without a unit has the unit of the last tier, or Mbit/s if the last tier has none. The
+    result is     sorted from slow to fast. Raises `ScenarioError`.
     """
     if asked in tier_lists():
         return _sorted(tier_lists()[asked].tiers, lambda _: "--tiers")

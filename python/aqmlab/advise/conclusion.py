@@ -47,7 +47,11 @@ class Runs:
 
 @dataclass(frozen=True, slots=True)
 class GatewayResult:
-    """A gateway with its slowest sufficient tiers. Only tiers that were run count."""
+    """A gateway with its slowest sufficient tiers. Only tiers that were run count.
+
+    `seeds_served` is the number of seeds in which no application is bad at the tier `served`.
+    `outcomes` has the outcome at each tier that was run.
+    """
 
     name: str
     title: str

@@ -10,7 +10,12 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 Cause: TypeAlias = Literal["fine", "gateway", "tier", "both", "open"]
-"""The cause of bad service at a tier: `fine` if today's gateway is enough, `open` if unknown."""
+"""The cause of bad service at a tier.
+
+`fine` means that today's gateway is enough, `gateway` that another gateway is enough at this tier,
+`tier` that no fewer applications are bad with the other gateway, `both` that fewer applications are
+bad with the other gateway, but some are, and `open` that one of the gateways has no measurements.
+"""
 
 About: TypeAlias = Literal["tier", "spoils", "gain", "cost", "detail"]
 """The subject of a sentence. A `detail` is a number for a reader who checks the conclusion."""
@@ -25,18 +30,18 @@ class TierCount(Struct, frozen=True):
     """The number of judged applications that are not bad."""
     good: int
     word: str
-    """The worst verdict on a judged application."""
+    """The worst verdict on a judged application; "no data" if none was judged."""
 
 
 class ByMedian(Struct, frozen=True):
-    """A tier that would suffice for some applications if only median round-trip times counted."""
+    """A tier that would suffice for `apps` if only median round-trip times counted."""
 
     apps: tuple[str, ...]
     tier: str
 
 
 class Setback(Struct, frozen=True):
-    """A tier that serves applications worse than the next slower tier."""
+    """A tier that serves `apps` worse than the next slower tier, `slower`."""
 
     tier: str
     slower: str
@@ -50,6 +55,7 @@ class Spoiled(Struct, frozen=True):
     felt: str
     """The effect that a person notices, as a clause; empty if none is known."""
     because: str
+    """The measured numbers, each with the limit that it misses."""
 
 
 class Gain(Struct, frozen=True):
@@ -90,11 +96,12 @@ class GatewayFacts(Struct, frozen=True):
     well: str | None
     """The slowest tier at which every application is good; `None` if there is none."""
     failed: str | None
-    """The next slower tier than `served`, which does not suffice; `None` if there is none."""
+    """The next slower tier than `served` that was run; `None` if there is none."""
     failing: tuple[str, ...]
     """The applications that are bad at `failed`, or at the fastest tier if no tier suffices."""
     by_median: tuple[ByMedian, ...]
     seeds_served: int
+    """The number of seeds in which no application is bad at `served`."""
     exceptions: tuple[str, ...]
     """The tiers faster than `served` at which an application is bad."""
     setbacks: tuple[Setback, ...]
@@ -105,7 +112,9 @@ class Facts(Struct, frozen=True):
     """The facts that the sentences state, with tiers and applications by name."""
 
     seeds: int
+    """The number of seeds of the case with the fewest seeds."""
     fastest: str
+    """The fastest tier that was run."""
     gateways: tuple[GatewayFacts, ...]
     """Today's gateway, then the other gateways."""
     compared_at: str

@@ -1,4 +1,4 @@
-"""The commands that set up the gateway of a case, which the core's crate `advice` writes."""
+"""The commands that set up the gateway of a case, which the core's crate `advice` makes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _shaper(
 
 
 def _tc(value: Parameter) -> bool | str:
-    """A parameter as tc spells it: a switch, a number, or a time with its unit."""
+    """A parameter as tc spells it: a switch, a number, a word, or a time with its unit."""
     if isinstance(value, bool):
         return value
     if isinstance(value, Duration):

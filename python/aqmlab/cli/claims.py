@@ -55,7 +55,7 @@ def command(given: ClaimsParameters) -> int:
 def _studies(name: str | None, ids: list[str] | None) -> list[Study]:
     """The study `name`, or without a name, every study that has one of the claims `ids`.
 
-    Without both, it is every study. Raises `RequestError` for a claim that no study has.
+    Without both, returns every study. Raises `RequestError` for a claim that no study has.
     """
     if name is not None:
         return [studies.load(name)]
@@ -145,7 +145,7 @@ def measured(verdict: ClaimResult) -> str:
 
 
 def sentence(check: Check) -> str:
-    """A check as text: the measured value, the relation, the bound and the margin."""
+    """A check as text: the median with its interval, the relation, the bound and the margin."""
     low, high = check.interval
     unit = f" {check.unit}" if check.unit else ""
     slack = f" ± {check.slack:.0%}" if check.slack and check.relation == "≈" else ""

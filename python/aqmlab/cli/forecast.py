@@ -35,7 +35,7 @@ def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[s
 
 
 def of_plan(plan: Plan, unbuilt: Sequence[str]) -> Iterator[str]:
-    """Yields lines on the trials of `plan`, if the engines `unbuilt` are not built yet.
+    """Yields lines on the trials of `plan`, whose engines `unbuilt` are not built yet.
 
     The number of trials with results is then not known, because results belong to one build of an
     engine.

@@ -60,7 +60,7 @@ class LazyGroup(TyperGroup):
         return list(self.commands)
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
-        """Writes the list of commands from their summaries."""
+        """Formats the list of commands with their summaries."""
         limit = formatter.width - 6 - max(map(len, self.commands))
         rows = [
             (name, TyperCommand(name, help=one.summary).get_short_help_str(limit))

@@ -68,5 +68,5 @@ def _choose(trials: dict[str, _T], trial: str | None) -> tuple[str, _T]:
 
 
 def _file_name(trial: str) -> str:
-    """A trial's name as a file name: `-` replaces all except letters, digits and `._=,-`."""
+    """A trial's name as a file name: `-` replaces characters except letters, digits and `._=,`."""
     return "".join(char if char.isalnum() or char in "._=,-" else "-" for char in trial)

@@ -137,7 +137,7 @@ def counted(things: Iterable[_T], total: int, what: str = "trials") -> Iterator[
 
 
 def drawn(names: Sequence[str]) -> Iterator[str]:
-    """Yields the names of figures as they are drawn, and shows the progress."""
+    """Yields `names`, which are figures to draw, and shows the progress of the drawing."""
     return counted(names, len(names), "figures drawn")
 
 

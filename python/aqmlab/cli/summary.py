@@ -136,8 +136,8 @@ def _show_flows(
 def _tally_table(found: Sequence[Tally], width: int) -> Table:
     """A table of the number of applications with each verdict in each condition.
 
-    It also shows the worst verdict with its deciding need, and the applications whose verdicts are
-    not good.
+    The table also shows the worst verdict with its deciding need, and the applications whose
+    verdicts are not good.
 
     The counts include applications that cannot be judged, so that a few good verdicts do not seem
     to cover all applications.

@@ -73,7 +73,10 @@ class _TrialOptions:
             raise RequestError("--draw needs --sample")
 
     def tasks(self, cells: Sequence[Cell], reference: Reference) -> list[Task]:
-        """The trials to run on the kernel, each with the agent that runs it."""
+        """The trials to run on the kernel, each with the agent that runs it.
+
+        Raises `RequestError` if there is no trial to sample.
+        """
         if self.renew:
             return growing.renewals(cells, reference, console.talk, self.seeds)
         if self.sample is None:

@@ -42,7 +42,11 @@ class Needs(Value):
 
 
 class Activity(Value):
-    """An activity of people or things on the internet."""
+    """An activity of people or things on the internet.
+
+    `words` are its names beside its key. `apps` are its applications, and `tolerances` their
+    tolerated round-trip times.
+    """
 
     title: str
     words: tuple[str, ...]

@@ -26,7 +26,11 @@ _OTHER: dict[Way, Way] = {"down": "up", "up": "down"}
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """The demand of all copies of one activity, in bit/s."""
+    """The demand of all copies of one activity.
+
+    `what` is the activity with its owner. `data_bps` and `acks_bps` are the rates of data and of
+    acknowledgements by direction.
+    """
 
     what: str
     category: Category

@@ -99,6 +99,8 @@ def find(name: object) -> Line:
 def name_of(said: object) -> str:
     """The name of the line that `said` means: its name, or one of its words.
 
+    Raises `BadValueError` for any other value, and for "dsl", which has two meanings.
+
     >>> name_of("docsis"), name_of("Cable")
     ('docsis', 'docsis')
     """

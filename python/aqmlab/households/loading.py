@@ -102,7 +102,7 @@ def _extended(layer: Layer, above: tuple[str, ...]) -> Layer:
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Merges `above` over `below`. A person or a device set to "off" is removed."""
+    """Merges `above` over `below`. A member set to "off" is removed."""
     made = dict(below)
     for key, value in above.items():
         lower = made.get(key)

@@ -18,7 +18,10 @@ from aqmlab.scenario.notation import Table
 from aqmlab.scenario.quantities import Duration
 
 MEASURED_FROM = "5 s"
-"""The start of the statistics. By this time all activities without a later `start` have begun."""
+"""The start of the statistics in a household that is simulated for more than 20 s.
+
+By this time all activities without a later `start` have begun.
+"""
 
 
 _SPEAKER = frozenset(("me", "i"))
@@ -26,7 +29,11 @@ _SPEAKER = frozenset(("me", "i"))
 
 
 class NamedApp(NamedTuple):
-    """An application of a household, with its name in the scenario and its name in plain words."""
+    """An application of a household.
+
+    `name` is its name in the scenario, `words` its name in plain words, `table` its table in the
+    scenario, and `tolerance` the round-trip time that it tolerates, if the activity states one.
+    """
 
     name: str
     words: str
@@ -87,7 +94,7 @@ def named_apps(household: Household) -> Iterator[NamedApp]:
 
 
 def _hosts(household: Household) -> dict[tuple[str, str], str]:
-    """The name of each device's host, by the device's person (empty for a thing) and its name."""
+    """The name of each device's host, by person (empty for a thing) and device."""
     names, hosts = Names(), {}
     for one in household.uses():
         if (one.who, one.device) not in hosts:

@@ -56,7 +56,7 @@ JOINING = frozenset(
      "using", "having", "making", "playing", "the", "their", "is", "are", "am", "of", "&", "+",
      "my", "our", "for", "does", "do")
 )  # fmt: skip
-"""Words that are ignored."""
+"""Words that are ignored outside the names of activities."""
 
 _MOST_CHARACTERS = 2_000
 _MOST_OF_ONE = 20
@@ -87,7 +87,7 @@ class _Part(NamedTuple):
 
 
 def household_of(text: str) -> Household:
-    """The household that `text` describes; raises `ScenarioError` if it cannot be parsed."""
+    """The household that `text` describes; raises `ScenarioError` for any other text."""
     try:
         return _read(text)
     except BadValueError as problem:

@@ -105,7 +105,10 @@ def _inert(text: str) -> Markup:
 
 
 def _simulator() -> bytes:
-    """The simulator as WebAssembly, which `make page` compiles."""
+    """The simulator as WebAssembly, which `make page` compiles.
+
+    Raises `RequestError` if the simulator has not been compiled.
+    """
     file = _ROOM / "simulator.wasm"
     if not file.is_file():
         raise RequestError(

@@ -70,7 +70,7 @@ def _numbers(number: Mapping[str, int], names: Sequence[str]) -> tuple[int, ...]
 
 
 def start_warnings(spec: TrialSpec, scenario: Scenario) -> Iterator[str]:
-    """Yields warnings of applications that start, or may start, after the trial's end."""
+    """Yields warnings of applications that start, or may start, at or after the trial's end."""
     length = scenario.duration
     for app in spec.apps:
         if app.start_ns >= spec.duration_ns:
@@ -90,7 +90,10 @@ def start_warnings(spec: TrialSpec, scenario: Scenario) -> Iterator[str]:
 
 
 def _starts_and_rtts(app: App, defaults: Timing) -> list[tuple[int, Duration | None]]:
-    """The start in ns and the stated round-trip time, if any, of each copy of an application."""
+    """The start in ns and the stated round-trip time, if any, of each copy of an application.
+
+    Raises `ScenarioError` if `defaults.rtt` has another number of values than there are copies.
+    """
     start = app.start if app.start is not None else defaults.start
     if isinstance(start, tuple):
         starts = [one.ns for one in start]
@@ -129,7 +132,7 @@ def _end(scenario: Scenario, app: App, side: str) -> Host:
     """The host at one end of an application.
 
     The application's settings override the scenario's defaults, which override the side's host. In
-    the home, the host that `app.host` names replaces the side's host, if the scenario states it.
+    the home, the host that `app.host` names replaces the side's host, if `scenario.hosts` has it.
     """
     own = app.host if side == "home" and app.host in scenario.hosts else side
     host = scenario.hosts.get(own or side, Host())

@@ -1,7 +1,7 @@
 """Changes as text on the command line: `--set "path.rtt=20 ms"`, `--vary path.qdisc=pfifo,pie`.
 
-A value is TOML if it parses as TOML, and otherwise text. The value for a name of a TEACUP config is
-in Python's notation.
+The value for a name of a TEACUP config is in Python's notation. Any other value is TOML if it
+parses as TOML, and otherwise text.
 """
 
 from __future__ import annotations
@@ -53,13 +53,19 @@ def writable(address: str, value: TomlValue) -> TomlValue:
 
 
 def assignments(texts: Iterable[str]) -> tuple[Assignment, ...]:
-    """The assignments in the arguments of `--set`."""
+    """The assignments in the arguments of `--set`.
+
+    Raises `ScenarioError` for an argument without an address or an equals sign.
+    """
     pairs = (_split(text, "--set") for text in texts)
     return tuple(Assignment(address, _notation(address).read(text)) for address, text in pairs)
 
 
 def variations(texts: Iterable[str]) -> tuple[Variation, ...]:
-    """The variations in the arguments of `--vary`."""
+    """The variations in the arguments of `--vary`.
+
+    Raises `ScenarioError` for an argument without an address or an equals sign.
+    """
     pairs = (_split(text, "--vary") for text in texts)
     return tuple(Variation(address, tuple(_values(address, text))) for address, text in pairs)
 

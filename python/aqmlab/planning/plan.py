@@ -14,12 +14,18 @@ from aqmlab.scenario.notation import Table
 from aqmlab.scenario.sweep import Condition
 
 MOST_RESOLVED = 1_000_000
-"""The maximum number of applications in all combinations together, to limit a plan's memory."""
+"""The maximum number of applications in all combinations together, to limit a plan's memory.
+
+In a TEACUP config, generators and links count as well.
+"""
 
 
 @dataclass(frozen=True)
 class PlannedTrial:
-    """A trial of a plan on one engine. `spec` is the resolved trial."""
+    """A trial of a plan on one engine.
+
+    `conditions` has the value of each loop by the name of its column. `spec` is the resolved trial.
+    """
 
     id: str
     conditions: dict[str, Condition]

@@ -42,7 +42,9 @@ from aqmlab.scenario.quantities import Duration, Size
 class Host(Value):
     """The TCP settings of one end of an application.
 
-    An omitted member has the value of the table of lower precedence, or else of the profile.
+    An omitted member has the value of the table of lower precedence. If no table has the member,
+    `profile` is "linux", `ecn` is off, `mtu` is 1500 B, the application decides on `nodelay` and
+    `quickack`, and the profile decides on the other members.
 
     Other keys are settings of the profile, such as `delayed_ack`.
     """
@@ -124,7 +126,7 @@ End = Annotated[str | Host, BeforeValidator(_end)]
 
 
 class Timing(Value):
-    """The times, hosts and round-trip times of an application, which `defaults` can also set."""
+    """The members that an application and `defaults` share: times, ends and TCP settings."""
 
     start: Times = Duration(0)
     stop: Annotated[Span | None, OrOff] = None
@@ -246,7 +248,10 @@ class App(Timing):
         return {"anyOf": [*tables, kind_schema.table(no_kind)]}
 
     def copies(self, defaults: Timing) -> int:
-        """The number of copies: one per start in a list, also of `defaults`, or else `count`."""
+        """The number of copies: the length of `start` if it is a list, or else `count`.
+
+        `defaults` supplies an unset `start`.
+        """
         start = self.start if self.start is not None else defaults.start
         return len(start) if isinstance(start, tuple) else self.count
 

@@ -31,8 +31,8 @@ FAMILIES = {
 class Param:
     """One parameter of a kind.
 
-    `default` is in base units (ns, bytes, bit/s; `None` is off), and `text` is the default in
-    scenario notation.
+    `type` is a key of `parameters.READERS`, or "word" for one of `choices`. `default` is
+    in base units (ns, bytes, bit/s; `None` is off), and `text` is the default in scenario notation.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Param:
     choices: tuple[str, ...] = ()
     least: float | None = None
     most: float | None = None
-    """The inclusive bounds in base units. Switches and words have none."""
+    """`least` and `most` are the inclusive bounds in base units; `None` for switches and words."""
 
     @property
     def allowed(self) -> str:
@@ -111,7 +111,10 @@ _ELSEWHERE = {
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One discipline, application, congestion control or host profile."""
+    """One discipline, application, congestion control or host profile.
+
+    `params` has the parameters by name. `default_cc` is the congestion control of a host profile.
+    """
 
     family: str
     name: str

@@ -82,7 +82,10 @@ def _cut(wanted: str) -> str:
 
 
 def file_safe(value: str | int | float) -> str:
-    """Formats a value for file names, without blanks and the separators of a trial's name."""
+    """Formats a value for file names in at most 80 characters.
+
+    The result has no blanks, no final "Mbit/s" and no separators of a trial's name.
+    """
     text = re.sub(r"\s*Mbit/s$", "", str(value))
     text = re.sub(r"\s+", "", text).replace("/", "-").replace("=", "")
     return re.sub(r"[^A-Za-z0-9._+-]", "-", text)[:80] or "-"

@@ -151,7 +151,7 @@ RateOrShare = Annotated[Rate | _Percentage, BeforeValidator(_rate_or_share)]
 """A rate that a link can have, or a percentage of another rate."""
 
 Buffer = Annotated[Size | Literal["auto"], BeforeValidator(_buffer)]
-"""The size of a socket's buffer; "auto" lets the host adapt it."""
+"""The size of a socket's buffer; "auto" lets the host adapt the size."""
 
 Times = Annotated[Duration | tuple[Duration, ...], BeforeValidator(_durations)]
 """One duration for all copies of an application, or a duration for each copy."""
@@ -223,7 +223,7 @@ def plain(value: Any) -> Any:
     """Converts a Python value to the form in a scenario file: text, a number, a list or a table.
 
     Numbers of numpy become numbers of Python. Arrays, columns of data frames, and generators become
-    lists.
+    lists of at most `MOST_MEMBERS` values. Any other value is unchanged.
     """
     if isinstance(value, Value):
         return value.model_dump(by_alias=True, exclude_none=True, mode="json")
@@ -241,7 +241,7 @@ def plain(value: Any) -> Any:
 
 
 MOST_MEMBERS = 100_001
-"""The maximum number of values that are read from a generator, which may be endless."""
+"""The maximum number of values that `plain` reads from a generator, which may be endless."""
 
 
 def _python_number(value: object) -> object:
@@ -253,9 +253,9 @@ def _python_number(value: object) -> object:
 
 
 class Choice(Value):
-    """The name of a kind, with the parameters that differ from its defaults.
+    """The name of a kind, with the parameters that the scenario sets.
 
-    A scenario writes it as a name, as "fq_codel limit=1000", or as a table with `kind`.
+    In a scenario, a choice is a name, text such as "fq_codel limit=1000", or a table with `kind`.
     """
 
     family: ClassVar[str]

@@ -61,7 +61,10 @@ def from_toml(text: str, source: str) -> Layer:
 
 
 def read_toml(text: str, source: str) -> Layer:
-    """The tables of a TOML text, with their lines. Messages refer to the text as `source`."""
+    """The tables of a TOML text, with their lines. Messages refer to the text as `source`.
+
+    Raises `ScenarioError` for a text that is too long, too deeply nested or not TOML.
+    """
     if len(text) > MOST_BYTES:
         raise ScenarioError(source, f"larger than {MOST_BYTES} characters")
     refuse_deep_nesting(text, source)
@@ -79,7 +82,7 @@ def read_toml(text: str, source: str) -> Layer:
 
 
 def refuse_path(text: object, source: str) -> None:
-    """Raises `ScenarioError` if `text` is a path or the name of a file instead of a TOML text."""
+    """Raises `ScenarioError` if `text` is not text, or is the name of a TOML file."""
     is_name = isinstance(text, str) and re.fullmatch(r"[^=\n]{1,1000}\.toml", text) is not None
     if is_name or not isinstance(text, str):
         problem = f"`{shown(text)}` is not the text of a TOML file"
@@ -181,7 +184,10 @@ def merge(base: Layer, over: Layer) -> Layer:
 
 
 def _merged(base: Any, over: Any) -> Any:
-    """Merges tables key by key. Returns `over` if a value is no table or the kinds differ."""
+    """Merges tables key by key. Returns `over` if a value is no table or the kinds differ.
+
+    If `over` changes the profile, the congestion control of `base` is left out.
+    """
     if not isinstance(base, dict) or not isinstance(over, dict):
         return over
     if "kind" in base and over.get("kind", base["kind"]) != base["kind"]:

@@ -152,7 +152,7 @@ def _behind_string(text: str, at: int, quote: str) -> int:
 
 
 def parse_text(text: str) -> Any:
-    """Parses a value from the command line as TOML, or returns the text itself.
+    """Parses a value from the command line as TOML, or returns the text without outer blanks.
 
     >>> parse_text("5"), parse_text("20 ms"), parse_text('{kind = "pie", limit = 9}')
     (5, '20 ms', {'kind': 'pie', 'limit': 9})

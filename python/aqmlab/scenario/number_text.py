@@ -27,7 +27,7 @@ _THINGS = frozenset((
 
 
 def split(text: object) -> tuple[Decimal, str] | None:
-    """The number and the unit of `text`, or `None` if it does not start with a number."""
+    """The number and the unit of `text`, or `None` for a value that is not such a text."""
     found = _NUMBER.fullmatch(text.strip()) if isinstance(text, str) and len(text) < 200 else None
     if found is None:
         return None
@@ -38,7 +38,7 @@ def split(text: object) -> tuple[Decimal, str] | None:
 
 
 def plain(value: object) -> Decimal | None:
-    """A number written without a unit, or `None` for any other value."""
+    """A number without a unit, or `None` for other values and Python numbers beyond `LARGEST`."""
     if isinstance(value, bool):
         return None
     if isinstance(value, Integral):  # also an integer of numpy

@@ -22,7 +22,7 @@ Parameter = Quantity | Plain | None
 
 
 def duration_or_off(value: object) -> Duration | None:
-    """Reads a duration; `None` for "off", "none", "never" and false."""
+    """Reads a duration; `None` for "off", "none", "never", false and `None`."""
     if value is None or value is False or (isinstance(value, str) and value.strip() in _OFF):
         return None
     try:
@@ -34,7 +34,7 @@ def duration_or_off(value: object) -> Duration | None:
 
 
 def rate_or_off(value: object) -> Rate | None:
-    """Reads a rate; `None` for "off", "none", "never" and false."""
+    """Reads a rate; `None` for "off", "none", "never", false and `None`."""
     if value is None or value is False or (isinstance(value, str) and value.strip() in _OFF):
         return None
     return Rate.parse(value)

@@ -18,7 +18,7 @@ def load() -> Mapping[str, Table]:
 
 
 def apply(way: str, link: Table) -> None:
-    """Replaces the discipline in the table `link` of a gateway by `cake`, if it is a preset.
+    """Replaces the discipline in a gateway's table `link` by `cake`, if the discipline is a preset.
 
     `way` is the direction of the link, "up" or "down". Parameters in `link` override the preset's
     parameters. CAKE limits the rate, unless the link has another shaper.

@@ -4,8 +4,8 @@
 values. A number between two base units is rounded to the nearest. `str` returns the canonical
 spelling, from which `parse` returns an equal value.
 
-`parse` refuses a number without a unit if there is a choice of units. `bit` means bits and `B`
-means bytes. `Mbps` means megabits, although `mbps` of tc(8) means megabytes.
+Except for zero, `parse` refuses a number without a unit if there is a choice of units. `bit` means
+bits and `B` means bytes. `Mbps` means megabits, although `mbps` of tc(8) means megabytes.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Duration(Quantity):
         return self.ns
 
     def __str__(self) -> str:
-        """The duration in the largest of s, ms, us and ns that does not exceed the duration."""
+        """The duration in the largest of s, ms, us and ns that does not exceed it, or "0 s"."""
         if self.ns == 0:
             return "0 s"
         steps = ((NS_PER_S, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns"))
@@ -273,7 +273,10 @@ class Size(Quantity):
         return self.bytes
 
     def __str__(self) -> str:
-        """The size in the first of MB, MiB, kB and KiB of which it is a multiple, or else in B."""
+        """The size in the first of MB, MiB, kB and KiB of which it is a multiple, or else in B.
+
+        Zero is "0 B".
+        """
         for scale, unit in ((10**6, "MB"), (2**20, "MiB"), (10**3, "kB"), (2**10, "KiB")):
             if self.bytes and self.bytes % scale == 0:
                 return f"{self.bytes // scale} {unit}"

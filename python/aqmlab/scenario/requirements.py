@@ -59,7 +59,9 @@ _Percentile = Annotated[str, AfterValidator(_percentile)]
 class Requirement(Value):
     """The requirement of an application for the Quality of Outcome: a set, or own values.
 
-    A pair is the optimal and the unacceptable value.
+    A pair is the optimal and the unacceptable value. `delay` has a pair for each percentile: of
+    round-trip times, or of one-way delays if `direction` is "up" or "down". `loss` is a pair of
+    shares, and `rate` is the required rate.
     """
 
     set: Annotated[str, AfterValidator(_set), WithJsonSchema({"enum": list(SETS)})] = ""

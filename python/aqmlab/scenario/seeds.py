@@ -41,7 +41,7 @@ _HINT = 'write how many, such as 5, or which, such as "3-7", "1,4,9" or "7-7"'
 
 
 def numbers(value: Any) -> tuple[int, ...]:
-    """The seeds that `value` lists; raises `BadValueError` for an invalid value.
+    """The seeds that `value` states; raises `BadValueError` for an invalid value.
 
     >>> numbers(3), numbers("3-5"), numbers([1, 4]), numbers("1,7-8"), numbers(range(2))
     ((1, 2, 3), (3, 4, 5), (1, 4), (1, 7, 8), (0, 1))
@@ -67,7 +67,10 @@ def numbers(value: Any) -> tuple[int, ...]:
 
 
 def _listed(value: Any) -> tuple[int, ...]:
-    """The seeds of a list, an array, a range or a generator, which may be endless."""
+    """The seeds of a list, an array, a range or a generator, which may be endless.
+
+    Raises `BadValueError` for any other value, and for members that are not whole numbers.
+    """
     is_list = isinstance(value, Iterable) and not isinstance(value, (bytes, Mapping, Set))
     members = list(itertools.islice(value, MOST + 1)) if is_list else []
     if not is_list or not all(
@@ -91,7 +94,7 @@ def _part(text: str, whole: str) -> range:
 def spelled(value: Any) -> int | str:
     """The canonical spelling of the seeds in `value`, from which `numbers` restores them.
 
-    Raises `BadValueError` if `value` lists no seeds.
+    Raises `BadValueError` for an invalid value.
 
     >>> spelled("3 - 7"), spelled([1, 2, 3]), spelled("5"), spelled([7]), spelled([2, 1])
     ('3-7', 3, 5, '7-7', '2,1')

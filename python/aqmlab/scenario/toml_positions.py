@@ -49,7 +49,10 @@ class _Walker:
             self.found.setdefault(path[:depth], self.line)
 
     def _skip(self, blank_lines: bool) -> bool:
-        """Skips blanks, and with `blank_lines` line ends and comments. Whether text is left."""
+        """Skips blanks, and with `blank_lines` line ends and comments.
+
+        Returns whether text is left.
+        """
         blanks = " \t\r\n" if blank_lines else " \t"
         while self.at < len(self.text):
             char = self.text[self.at]
@@ -77,7 +80,7 @@ class _Walker:
     def _resolve(self, keys: list[str]) -> Path:
         """The path of a header's `keys`.
 
-        After each array of tables, it contains the index of the last element.
+        After each array of tables except at the last key, the path has the array's last index.
         """
         path: Path = ()
         for left, key in enumerate(keys, start=1 - len(keys)):

@@ -1,4 +1,4 @@
-"""Writes nested tables as TOML text in the usual layout of scenarios."""
+"""Serialises nested tables as TOML text in the usual layout of scenarios."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ _INLINE = frozenset(("qdisc", "cc", "overhead", "home", "wan", "tcp"))
 
 
 def write(table: Mapping[str, object]) -> str:
-    """The TOML text of nested tables. Parsing the text returns equal tables.
+    """The TOML text of nested tables.
+
+    Parsing the text returns equal tables, with "off" for `None` and lists for tuples.
 
     >>> print(write({"title": "x", "path": {"rtt": "40 ms"}}), end="")
     title = "x"

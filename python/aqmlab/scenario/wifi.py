@@ -41,10 +41,10 @@ _WIDTH = WithJsonSchema({"enum": list(_WIDTHS.values())})
 class Wifi(Value):
     """One access point and one station on a shared medium, with the queue above each radio.
 
-    `mcs` is the index of modulation and coding, 0 to 31. Together with `width` and `short_guard` it
-    sets the rate. "15/7" gives one index for each direction, down before up. `loss` is the
-    probability that a frame is lost on the air. `aggregate` and `airtime` limit one transmission.
-    `driver` is the number of frames that fit into the driver's queue below the discipline.
+    `mcs`, `width` and `short_guard` set the rate. `mcs` is the index of modulation and coding, 0 to
+    31; "15/7" gives one index for each direction, down before up. `loss` is the probability that a
+    frame is lost on the air. `aggregate` and `airtime` limit one transmission, in frames and in
+    time. `driver` is the number of frames that fit into the driver's queue below the discipline.
     """
 
     qdisc: Qdisc = Field(default_factory=lambda: Qdisc(kind="pfifo"))

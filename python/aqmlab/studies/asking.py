@@ -22,7 +22,11 @@ from aqmlab.studies.laboratory import Asked, Laboratory
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reproduction:
-    """The figures of a study, drawn from the results of its trials."""
+    """The figures of a study, drawn from the results of its trials.
+
+    `figures` are the numbers of the figures, `folder` is the folder of the trials, and `page` is
+    the path of the page with the figures.
+    """
 
     study: str
     figures: tuple[str, ...]

@@ -87,7 +87,7 @@ def _relative(path: Path) -> str:
 
 
 def _told(error: Exception, frame: FrameType | None) -> tuple[str, str | None]:
-    """The problem on one line, and a suggestion, if there is one."""
+    """The problem on one line, and a hint, if there is one."""
     if isinstance(error, RequestError):
         return error.problem, error.hint
     if isinstance(error, SyntaxError):

@@ -55,7 +55,11 @@ Relation = Literal["<", ">", "≈"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A comparison of numbers, one for each seed, with a bound."""
+    """A comparison of numbers, one for each seed, with a bound.
+
+    `unit` is the unit of the numbers and of `bound`. `ordering` states whether the check is an
+    ordering.
+    """
 
     what: str
     """The quantity and its condition, in words."""
@@ -186,12 +190,12 @@ Known = BySeed | float
 
 
 def below(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
-    """A check that the numbers are at most `bound` plus the share `slack` of it."""
+    """A check that the numbers are at most `bound` plus the share `slack` of `bound`."""
     return Check(what, _by_seed(values), "<", bound, slack, unit)
 
 
 def above(what: str, values: Known, bound: float, unit: str = "", *, slack: float = 0.0) -> Check:
-    """A check that the numbers are at least `bound` minus the share `slack` of it."""
+    """A check that the numbers are at least `bound` minus the share `slack` of `bound`."""
     return Check(what, _by_seed(values), ">", bound, slack, unit)
 
 
@@ -208,7 +212,7 @@ def more(what: str, these: BySeed, those: BySeed, *, times: float = 1.0) -> Chec
 
 
 def not_less(what: str, these: BySeed, those: BySeed, *, slack: float) -> Check:
-    """A check, seed by seed, that `these` are at least `those` minus the share `slack` of them."""
+    """A check, seed by seed, that `these` are at least `1 - slack` times `those`."""
     return Check(what, _ratio(these, those), ">", 1.0, slack, "×", ordering=True)
 
 
@@ -266,6 +270,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     """An interval with at least 95 % confidence for the true median; the core computes it.
 
     With fewer than six values its ends are the minimum and the maximum, with a lower confidence.
+    Raises `ValueError` without values.
 
     >>> interval([5, 1, 4, 2, 3]), interval(range(1, 11))
     ((1.0, 5.0), (2.0, 9.0))

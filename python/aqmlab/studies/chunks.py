@@ -1,6 +1,7 @@
 """A table of the chunks of video streams, with one row per chunk.
 
-In `app_series`, each measurement of a chunk has its own row. In this table, it has a column:
+In `app_series`, each measurement of a chunk has its own row. In this table, each measurement has a
+column:
 
 | Column        | Unit   | Meaning                                                     |
 |---------------|--------|-------------------------------------------------------------|

@@ -97,6 +97,7 @@ class CheckGroup:
 
         The verdict is `fails` if a check contradicts the sentence. It is also `fails` if too many
         checks do not hold, even when undecided checks are counted as holding.
+        In any other case, it is `holds` if enough checks hold, and otherwise `cannot be judged`.
         """
         missed = sum(not check.holds for check in self.checks)
         undecided = sum(check.is_undecided for check in self.checks)
@@ -222,7 +223,12 @@ def _place(claim: Claim) -> list[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """The verdict on a claim."""
+    """The verdict on a claim.
+
+    `word` is the verdict. `finding` has the checks; it is `None` if the claim cannot be judged for
+    another reason than undecided checks. `choices` are the choices of the study that the claim
+    names.
+    """
 
     claim: Claim
     word: str

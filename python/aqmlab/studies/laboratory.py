@@ -100,7 +100,7 @@ class Count:
     simulated_s: float
     """The simulated seconds of the missing trials, or of all trials if `missing` is unknown."""
     expected: Expected | None = None
-    """The expected run time and size of the missing trials' results, if known."""
+    """The expected run time of the missing trials, and size of their results, if known."""
 
 
 class Laboratory:

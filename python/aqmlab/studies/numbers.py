@@ -72,7 +72,10 @@ class Numbers:
     def flow(
         self, flow: str, column: str, at: At = NOWHERE, direction: str | None = None
     ) -> BySeed:
-        """A column of the table `flows`; without `direction`, of the only direction with data."""
+        """A column of the table `flows`; without `direction`, of the only direction with data.
+
+        Raises `Unjudged` if the flow carries data only in the other direction.
+        """
         rows = self._of("flows", {"flow": flow}, at)
         rows = rows.filter(rows["primary"])
         if direction is not None:
@@ -202,7 +205,7 @@ class Numbers:
     # --- Selection of rows ---------------------------------------------------------------------
 
     def _series(self, table: str, flow: str, at: At, direction: str | None) -> pl.DataFrame:
-        """The time series of a flow in `direction`; without it, in the only direction with data.
+        """The time series of a flow in `direction`, or by default in the only direction with data.
 
         In `tcp_series`, `direction` is a side. It is required if the flow has rows of both sides.
         """
@@ -317,7 +320,7 @@ class Numbers:
 
 
 def refuse_unknown(what: str, names: Iterable[str], known: Collection[str]) -> None:
-    """Raises `RequestError` if one of `names` is not in `known`; `what` says what they name."""
+    """Raises `RequestError` if a name is not in `known`. The message calls the name a `what`."""
     for name in names:
         if name not in known:
             raise RequestError(f"there is no {what} `{name}`", suggestion(str(name), known))

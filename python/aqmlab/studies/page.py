@@ -78,7 +78,7 @@ def _canvases(figure: Figure, results: CampaignResults) -> Sequence[Canvas]:
 
 
 def _entitle(canvas: Canvas, figure: Figure) -> None:
-    """Writes the title into the image, so that the image can stand alone."""
+    """Adds the title to the canvas, so that the image can stand alone."""
     where = figure.condition.partition(";")[0]
     title = plain_text(f"Fig. {figure.number}: {figure.title}, {where}")
     shown = [axes for axes in canvas.axes if axes.get_visible()]

@@ -89,6 +89,7 @@ class _Numbers:
     """A placeholder for `Numbers`.
 
     Its methods compare their arguments with the plan, and return NaN for each seed.
+    A method that would return a time series raises `_Enough` instead.
     """
 
     def __init__(self, trials: Sequence[PlannedTrial]) -> None:

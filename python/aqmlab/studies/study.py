@@ -105,7 +105,10 @@ class Study:
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
-        """The figures by their numbers, in the paper's order."""
+        """The figures by their numbers, in the paper's order.
+
+        Raises `RequestError` for an error in the declarations.
+        """
         found: dict[str, Figure] = {}
         for figure in self._declared("figures", Figure):
             if figure.number in found:
@@ -116,7 +119,10 @@ class Study:
 
     @cached_property
     def claims(self) -> dict[str, Claim]:
-        """The claims by their numbers, in order."""
+        """The claims by their numbers, in order.
+
+        Raises `RequestError` for an error in the declarations.
+        """
         found = {claim.number: claim for claim in self._declared("claims", Claim)}
         for claim in found.values():
             with self.place_of_claim(claim).named():

@@ -1,4 +1,4 @@
-"""Deselects the tests that boot a machine if no machine can boot, and reports the reason."""
+"""If no machine can boot, deselects the tests that need a machine, and reports the reason."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def test_a_dry_run_of_a_study_does_not_build_the_agent(unbuilt, capsys) -> None:
 
 
 def _home_of(folder: Path, *arguments: str) -> subprocess.Popen[str]:
-    """Runs the command in a separate process, with the programs that `lab` installed."""
+    """Starts the command in a separate process, with the programs that `lab` installed."""
     code = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[1])\n"
         "import pytest, test_command\n"

@@ -16,7 +16,10 @@ COUNTS = ("rtos", "tlps", "fast_recoveries", "spurious_undos", "ece_reductions")
 
 
 def connections_live_in_order(run: Run) -> Iterator[str]:
-    """A connection is opened after the start of its application, then established, then closed."""
+    """A connection is opened after the start of its application, then established, then closed.
+
+    Its retransmissions are at most its segments, and no count or sample is below its minimum.
+    """
     numbers: dict[str, int] = {}
     for row in run.tables["conns"]:
         place = f"{row['flow']} {row['conn']:.0f}"

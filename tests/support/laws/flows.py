@@ -24,7 +24,8 @@ def _place(row: Row) -> str:
 def counts_add_up(run: Run) -> Iterator[str]:
     """The packets received and lost are at most the packets sent.
 
-    The mean size of packets is between the size of the headers and the MTU.
+    The mean size of packets is between the size of the headers and the MTU. The loss is the
+    percentage of lost packets among the packets with a known fate.
     """
     most = bounds.most_packet_bytes(run)
     for row in run.tables["flows"]:
@@ -45,6 +46,7 @@ def delays_are_no_less_than_the_path(run: Run) -> Iterator[str]:
     """Every delay is at least the time for propagation and transmission.
 
     A one-way delay is at most the trial's length, and a round trip is at most twice this length.
+    The jitter is at most the largest one-way delay.
     """
     for row in run.tables["flows"]:
         app, most_ms = row["flow"], 1e3 * run.duration_s
@@ -129,7 +131,8 @@ def goodput_is_part_of_what_arrived(run: Run) -> Iterator[str]:
 def means_are_bytes_over_time(run: Run) -> Iterator[str]:
     """The mean throughput times the active time is the number of bytes that arrived in that time.
 
-    For a flow that is active to the end, these are all bytes of the flow.
+    For a flow that is active to the end, these are all bytes of the flow. Jain's index is that of
+    these numbers.
     """
     end_s = run.interval_ns[1] / 1e9
     arrived: dict[str, list[float]] = {"up": [], "down": []}

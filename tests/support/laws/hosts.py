@@ -9,9 +9,10 @@ from ..trials import Row, Run
 
 
 def hosts_are_sums_of_their_applications(run: Run) -> Iterator[str]:
-    """A host's bytes are the sum over its applications, and its active time spans their times.
+    """A host's bytes are the sum over its applications.
 
-    Its share is its part of the bytes of all flows in the direction.
+    The host's active time spans the active times of the applications. The host's share is its part
+    of the bytes of all flows in the direction.
     """
     for row in run.tables["hosts"]:
         place = f"{row['host']} {row['direction']}"

@@ -1,8 +1,8 @@
 """Relations between two trials, of which the second is derived from the first.
 
 A relation takes the tables of a random scenario, and a random generator. It derives another
-scenario, and yields a sentence for each forbidden difference. It returns `None` if it does not
-apply to a scenario.
+scenario, and yields a sentence for each forbidden difference. A relation that does not apply to a
+scenario returns `None`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ TOPICS = {
     "activities": "aqmlab.cli.list_households:activities",
     "studies": "aqmlab.cli.list_studies:entries",
 }
-"""The function that lists the entries of each topic, by name.
+"""The name of the function that lists the entries of each topic.
 
 A function is loaded when it is needed.
 """

@@ -31,7 +31,10 @@ _MOST_OFFERED = 1_000
 
 
 def offered_trials(context: typer.Context, incomplete: str) -> list[str]:
-    """The names of a campaign's trials that begin with `incomplete`, for a shell's completion."""
+    """The names of a campaign's trials that begin with `incomplete`, for a shell's completion.
+
+    Returns at most `_MOST_OFFERED` names, and no names for an unreadable folder.
+    """
     # The parser stops at the option whose value is completed, so DIR may not have been parsed yet.
     given = (context.params.get("folder"), context.params.get("source"), *context.args)
     folder = next(filter(None, given), None)

@@ -6,8 +6,8 @@ executes nothing. A warning reports each statement without a meaning in the simu
 assumption.
 
 An experiment lasts for `V_duration`, and at least until the last generator starts, as in v1.0. In a
-config with names of v1.1, and in a config without a duration, it lasts at least until the last
-generator ends. The five seconds that TEACUP waits before and after are not simulated.
+config with names of v1.1, and in a config without a duration, an experiment lasts at least until
+the last generator ends. The five seconds that TEACUP waits before and after are not simulated.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ def read(
 ) -> Plan:
     """Plans the config `text`.
 
-    `source` is the name for messages. The files that the config includes are in `folder`.
+    `source` is the name for messages. The files that the config includes are in `folder`. Raises
+    `ScenarioError` if the config is invalid.
     """
     asked = ConfigChanges(sets, vary, seeds, duration)
     config = _config(text, Path(source).name, folder, asked)

@@ -21,7 +21,7 @@ def check(config: Config, network: Network, ways: Mapping[tuple[str, str], str])
     """Warns of queues without packets and of packets without a queue.
 
     Raises `ScenarioError` if a config has both, because the queue was probably meant for these
-    packets. Also raises it for a config without traffic. `ways` maps the pairs of addresses that
+    packets, and for a config without traffic. `ways` maps the pairs of addresses that
     exchange packets to their locations in the config.
     """
     hosts = network.hosts

@@ -45,7 +45,8 @@ def choose(
 ) -> KindSpec:
     """The discipline of the queue with the arguments `args`, in the simulator's form.
 
-    `rate_bps` is the queue's rate, and `kernel` is the version of a Linux router's kernel.
+    `rate_bps` is the queue's rate, and `kernel` is the version of a Linux router's kernel,
+    or `None` if the config does not state it. `warn` receives the warnings.
     """
     disc = args.text("queue_disc", "fifo").strip().lower()
     size = args.text("queue_size", "1000" if linux else "50").strip()
@@ -103,7 +104,10 @@ _SCALES = {
 def _fitting(
     kind: catalogue.Kind, limit: int, in_bytes: bool, args: Arguments, warn: Callable[[str], None]
 ) -> int:
-    """Converts `limit` to the unit of `kind`. A packet counts as 1500 bytes."""
+    """Converts `limit` to the unit of `kind`. A packet counts as 1500 bytes.
+
+    Warns if the units differ.
+    """
     wants_bytes = kind.params["limit"].type == "bytes"
     if wants_bytes == in_bytes:
         return limit

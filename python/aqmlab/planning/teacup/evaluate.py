@@ -163,5 +163,5 @@ class Evaluator(Expressions):
 
 
 def _load(target: ast.expr) -> ast.expr:
-    """Converts the target of an assignment to an expression that reads it."""
+    """Converts the target of an assignment to an expression that reads the target."""
     return ast.copy_location(ast.parse(ast.unparse(target), mode="eval").body, target)

@@ -32,7 +32,11 @@ RUNS = "V_runs"
 
 @dataclass
 class Varied:
-    """One loop: its name, its variables, their short names, and the values."""
+    """One loop, with its `name`.
+
+    `names` are the loop's variables, `shorts` their short names, and `values` their values in each
+    step. `extras` are further variables, which have one value in the whole loop.
+    """
 
     name: str
     names: tuple[str, ...]
@@ -45,7 +49,11 @@ class Varied:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One run of the testbed."""
+    """One run of the testbed.
+
+    `variables` has the values of all variables, and `conditions` the values of the varied variables
+    by column, except the runs.
+    """
 
     id: str
     variables: dict[str, object]
@@ -136,7 +144,10 @@ def _experiment(
 
 
 def _seed(run: Any, loop: Varied) -> int:
-    """The seed of a run. Runs count from 0, and seeds count from 1."""
+    """The seed of a run. Runs count from 0, and seeds count from 1.
+
+    The seed of a run that is not a whole number is the run's position in the loop, from 1.
+    """
     text = str(run)
     if re.fullmatch(r"[0-9]{1,19}", text) and int(text) < LARGEST:
         return int(text) + 1
@@ -167,7 +178,10 @@ def _refuse_conflicts(config: Config, loops: list[Varied]) -> None:
 
 
 def _name_columns(config: Config, loops: list[Varied]) -> None:
-    """Names each variable's column; raises `ScenarioError` if neither of its names is valid."""
+    """Names each variable's column.
+
+    Raises `ScenarioError` if neither name of a variable is valid, or if two columns have one name.
+    """
     shorts = Counter(short.casefold() for loop in loops for short in loop.shorts)
     for loop in loops:
         loop.columns = tuple(

@@ -92,7 +92,7 @@ class Expressions:
         return members
 
     def value(self, node: ast.expr) -> Any:
-        """The value of an expression; raises `UnreadError` if it is not supported."""
+        """The value of an expression; raises `UnreadError` for an unsupported expression."""
         self._step()
         self.depth += 1
         try:
@@ -320,6 +320,6 @@ class Expressions:
 
 
 def kind_of(node: ast.AST) -> str:
-    """Python's name of a syntax node."""
+    """The name of a syntax node for messages, such as "def" or "while"."""
     names = {"FunctionDef": "def", "ClassDef": "class"}
     return names.get(type(node).__name__, type(node).__name__.lower())

@@ -1,8 +1,8 @@
 """Values, functions and methods that configs may use.
 
-All sizes have limits. Texts, lists and numbers beyond a limit are refused before they are made.
-Only numbers and text can be formatted as text, because the text of nested lists can be arbitrarily
-long.
+The functions raise `UnreadError` for an unsupported value. All sizes have limits. Texts, lists and
+numbers beyond a limit are refused before they are made. Only numbers and text can be formatted as
+text, because the text of nested lists can be arbitrarily long.
 """
 
 from __future__ import annotations
@@ -84,14 +84,14 @@ def as_key(value: Any) -> Any:
 
 
 def truth_of(value: Any) -> bool:
-    """Returns whether `value` is true as a condition; raises `UnreadError` if it is unknown."""
+    """Returns whether `value` is true as a condition; raises `UnreadError` for an unknown value."""
     if isinstance(value, Opaque):
         raise UnreadError("passed over: the value of this condition is unknown")
     return bool(value)
 
 
 def as_text(value: Any) -> str:
-    """Formats a number or a text as text; raises `UnreadError` for any other value."""
+    """Formats a number, text, a boolean or `None`; raises `UnreadError` for any other value."""
     if isinstance(value, SCALARS):
         return str(value)
     raise UnreadError("passed over: only numbers and text can be formatted")

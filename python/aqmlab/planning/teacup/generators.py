@@ -130,6 +130,6 @@ def _port(args: Arguments) -> int | None:
 
 
 def host_of(text: str) -> str:
-    """The host in 'host:port'."""
+    """The host in 'host:port'; any other text without outer blanks."""
     text = text.strip()
     return text.partition(":")[0] or text if text.count(":") == 1 else text

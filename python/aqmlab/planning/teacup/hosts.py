@@ -58,7 +58,12 @@ class NotModelledError(Exception):
 
 @dataclass
 class Hosts:
-    """The hosts and routers of the testbed."""
+    """The hosts and routers of the testbed.
+
+    `addresses` and `systems` have the addresses and the operating system by name. `fallback` is the
+    operating system of the other names. `router_kernel` and `hosts_kernel` are the versions of the
+    Linux kernels that the config names, or `None`.
+    """
 
     config: Config
     addresses: dict[str, list[str]] = field(default_factory=dict)
@@ -83,7 +88,7 @@ class Hosts:
         return name
 
     def network(self, text: str, where: str) -> str:
-        """The network in a queue's `source` or `dest`, or the address of the host that it names."""
+        """The network in a queue's `source` or `dest`, or the address of the host named there."""
         return text if "/" in text else self.address(text, where)
 
     def within(self, address: str, network: str) -> bool:
@@ -145,7 +150,10 @@ def _net(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
 
 
 def read(config: Config) -> Hosts:
-    """Reads the hosts of a config. A warning names the hosts without a stated operating system."""
+    """Reads the hosts of a config. A warning names the hosts without a stated operating system.
+
+    Raises `ScenarioError` for an invalid list of addresses or an unknown operating system.
+    """
     hosts = Hosts(config)
     for name, own in config.table("host_internal_ip").items():
         if (
@@ -217,7 +225,7 @@ def _names_linux(config: Config) -> bool:
 def tcp(
     hosts: Hosts, address: str, variables: Mapping[str, object], algorithm: str = ""
 ) -> TcpSpec:
-    """The TCP settings of the host at `address`. `algorithm` replaces its congestion control."""
+    """The TCP settings of a host. `algorithm` replaces the host's congestion control."""
     system = hosts.system(address)
     host = hosts.name_of(address)
     profile, settings = _profile(hosts, system)

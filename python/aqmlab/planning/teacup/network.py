@@ -38,7 +38,11 @@ _MS = 1_000_000
 
 @dataclass
 class Queue:
-    """One entry of the router's queues: the packets that match it, its links, delay and loss."""
+    """One entry of the router's queues.
+
+    Packets from `source` to `dest` match the entry, and with `both_ways` also packets from `dest`
+    to `source`. A packet that matches has the delay `delay_ns` and the probability of loss `loss`.
+    """
 
     where: str
     id: str
@@ -65,7 +69,10 @@ class Queue:
 
 @dataclass
 class Network:
-    """Links in the simulator's form, and the queues before them."""
+    """Links in the simulator's form, and the queues before them.
+
+    `home` has the networks of the home. With `shared_list`, each of several routers has all queues.
+    """
 
     hosts: Hosts
     overhead: str | None = None
@@ -80,7 +87,7 @@ class Network:
         return any(self.hosts.within(address, net) for net in self.home)
 
     def way(self, source: str, dest: str) -> str:
-        """The direction of a link between networks: "up" if only `source` is in the home."""
+        """The direction of a link: "up" if only `source` overlaps the home, otherwise "down"."""
         if any(self.hosts.overlap(dest, net) for net in self.home):
             return "down"
         return "up" if any(self.hosts.overlap(source, net) for net in self.home) else "down"
@@ -135,7 +142,8 @@ def build(
 ) -> Network:
     """Builds the network of one experiment.
 
-    `overhead` applies to every link. By default the overhead depends on the router.
+    `overhead` applies to every link. By default the overhead depends on the router. Raises
+    `ScenarioError` for an invalid queue, and if there is no queue.
     """
     network = Network(hosts, overhead)
     specs = config.get("router_queues")
@@ -163,7 +171,7 @@ def _home(
 ) -> list[str]:
     """The networks of the home, by the names of the variables in the queues' rates.
 
-    They are the sources of queues with an `up` variable and the destinations of queues with a
+    The home has the sources of queues with an `up` variable and the destinations of queues with a
     `down` variable. Without such variables, the home is the /24 network of the first source.
     """
     up, down, first = [], [], ""

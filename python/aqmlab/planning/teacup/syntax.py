@@ -19,7 +19,10 @@ _MOST_REREAD = 20_000_000  # in characters; the text is parsed again for each jo
 
 
 def from_python_2(text: str) -> str:
-    """Replaces each print statement of Python 2 in `text` by `print()`, without its arguments."""
+    """Replaces each print statement of Python 2 in `text` by `print()`, without its arguments.
+
+    Also replaces CRLF by LF.
+    """
     text = re.sub(r"(?m)^([ \t]*)print[ \t]++(?![=(])[^\n]*[^\n\\]$", r"\1print()", text)
     text = re.sub(r"(?m)^([ \t]*)print[ \t]*$", r"\1print()", text)
     return text.replace("\r\n", "\n")
@@ -89,7 +92,7 @@ def refuse_many_words(text: str, source: str) -> None:
 
 
 def longest_line(text: str) -> int:
-    """The line with the most tokens. It probably holds the expression that is nested too deeply."""
+    """The number of the line with the most tokens, which probably has the nested expression."""
     counts = [sum(1 for _ in _WORD.finditer(line)) for line in text.split("\n")]
     return counts.index(max(counts)) + 1
 

@@ -29,7 +29,10 @@ _FEW = 10
 
 
 def _lasting(traffic: Traffic, args: Arguments, start_ns: int) -> int:
-    """The end of a task in ns. Without a `duration`, a task lasts for `V_duration`, or for 60 s."""
+    """The end of a task in ns.
+
+    Without a `duration`, a task lasts for `V_duration`, or else `TPCONF_duration`, or else 60 s.
+    """
     default = traffic.variables.get("V_duration", traffic.config.get("duration", 60))
     whole = Arguments(args.where, args.task, {"duration": args.get("duration", default)})
     return start_ns + whole.nanoseconds("duration", _S)

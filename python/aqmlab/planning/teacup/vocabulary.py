@@ -65,7 +65,10 @@ VARIABLE = re.compile(r"V_[A-Za-z0-9_-]+")
 
 @dataclass
 class Config:
-    """The names that a config binds, and warnings about them."""
+    """The names that a config binds, with their values, and warnings about them.
+
+    `source` is the config's name for messages. `lines` has the location of each name.
+    """
 
     source: str
     names: dict[str, object]
@@ -99,7 +102,7 @@ class Config:
         return list(value)
 
     def warn(self, text: str) -> None:
-        """Records a warning once."""
+        """Records a warning, unless it is recorded already or there are too many."""
         if len(self.warnings) < _MOST_WARNINGS and text not in self.warnings:
             self.warnings.append(text)
 
@@ -114,7 +117,10 @@ class Config:
         return "start_nginx_server" in tasks or "player_path" in tasks
 
     def check(self) -> None:
-        """Warns of names without a meaning; raises `ScenarioError` without queues or traffic."""
+        """Warns of names that are misspelt or have no meaning.
+
+        Raises `ScenarioError` without queues or traffic.
+        """
         self._warn_of_misspelt()
         for name in ("router_queues", "traffic_gens"):
             if self.get(name) is None:
@@ -182,7 +188,10 @@ class ListEntry:
 
 
 def entries(config: Config, name: str, rows: Any, length: int) -> list[ListEntry]:
-    """Reads the rows of a list. Each row must have `length` fields, which are text or numbers."""
+    """Reads the rows of a list. Each row must have `length` fields, which are text or numbers.
+
+    Raises `ScenarioError` for any other row.
+    """
     place = config.where(name)
     if not isinstance(rows, (list, tuple)):
         raise ScenarioError(place, f"`{shown(rows)}` is not a list")
@@ -222,7 +231,10 @@ class Arguments(dict[str, object]):
         return ScenarioError(f"{self.where}: {owner}{key}", problem, hint)
 
     def text(self, key: str, default: str | None = None) -> str:
-        """The value as text, or `default` if it is absent. Empty text counts as absent."""
+        """The value as text, or `default` if the value is absent. Empty text counts as absent.
+
+        Raises `ScenarioError` if the value is absent and there is no default.
+        """
         value = self.get(key, "")
         if value in ("", None):
             if default is None:

@@ -24,7 +24,7 @@ class Form(ABC):
 
     @property
     def legend(self) -> str:
-        """The meaning of the marks, as a sentence of the caption; empty if it needs none."""
+        """The meaning of the marks, as a sentence of the caption; empty if the marks need none."""
         return ""
 
     @abstractmethod
@@ -41,7 +41,7 @@ class Figure:
     condition: str
     """The conditions, in the words of the caption."""
     needs: Trials | Sequence[Trials]
-    """The trials. If they are of several scenarios, they have the condition `scenario`."""
+    """The trials. Trials of several scenarios have the condition `scenario`."""
     form: Form
 
     @property

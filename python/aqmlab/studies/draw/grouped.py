@@ -30,9 +30,9 @@ NUMBERS = ("least", "low", "middle", "high", "most")
 class Grouped(Form):
     """The base class of forms with groups along the x axis.
 
-    `groups` are one or two conditions, the outer first: ("qdisc", "rtt"). `names` maps conditions
-    and values to the figure's names. `bound` draws a dashed line, such as a rate to reach: (0.15,
-    "IoT_high's rate").
+    `axis` is the label of the y axis, which is logarithmic with `log`. `groups` are one or
+    two conditions, the outer first: ("qdisc", "rtt"). `names` maps conditions and values to the
+    figure's names. `bound` draws a dashed line, such as a rate to reach: (0.15, "IoT_high's rate").
     """
 
     rows: Rows
@@ -107,7 +107,7 @@ class Grouped(Form):
         axes.set_xlabel(f"{inner}, and {self._called(self.groups[0])} below")
 
     def _outer(self, axes: Axes, places: Mapping[tuple[str, ...], float]) -> None:
-        """Writes the outer groups' names below the inner groups' names, with separating lines."""
+        """Draws the outer groups' names below the inner groups' names, with separating lines."""
         spans: dict[str, list[float]] = {}
         for (outer, *_), x in places.items():
             spans.setdefault(outer, []).append(x)
@@ -214,7 +214,7 @@ class Bars(Grouped):
 class Stacked(Form):
     """Several forms with groups, one below another.
 
-    They show different quantities of the same groups.
+    The forms show different quantities of the same groups.
     """
 
     parts: Sequence[Grouped]

@@ -30,7 +30,8 @@ _COLUMNS = 2
 class Lines(Form):
     """The median of each series over the values of the condition `over`, such as speed tiers.
 
-    `names` maps conditions and values to the figure's names.
+    `axis` is the label of the y axis, which is logarithmic with `log`. `names` maps conditions and
+    values to the figure's names. `bound` draws a dashed line.
     """
 
     rows: Rows
@@ -84,7 +85,8 @@ class Lines(Form):
 class Panelled(Form):
     """The base class of forms with a panel for each value of the condition `panels`.
 
-    Without `panels`, a figure has a single panel.
+    Without `panels`, a figure has a single panel. `axis` is the label of the axis of values, which
+    is logarithmic with `log`. `names` maps values to the figure's names.
     """
 
     rows: Rows

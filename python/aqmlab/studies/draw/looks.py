@@ -36,7 +36,7 @@ class SeriesLook(Look):
     def marker_face(self) -> str:
         """The fill colour of a marker.
 
-        It is the series' own colour for the first series of a colour, and otherwise white.
+        It is the colour of the series if its bars have no hatch, and otherwise white.
         """
         return "white" if self.hatch else self.colour
 

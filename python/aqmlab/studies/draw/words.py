@@ -57,6 +57,6 @@ def _show(axes: Axes, value: float) -> None:
 
 
 def short(text: str) -> str:
-    """The label of a tick without the unit, which the name of the axis states."""
+    """The label of a tick without ms, s or Mbit/s, which the name of the axis states."""
     number, space, unit = text.partition(" ")
     return number if space and unit in ("ms", "s", "Mbit/s") else text

@@ -74,7 +74,7 @@ def up(stack: Sequence[Need]) -> float:
 
 
 def with_streams(stack: Sequence[Need], *rates_mbit: float) -> tuple[Need, ...]:
-    """The stack with video streams at these rates in place of its own (VI-F)."""
+    """The stack with video streams at these rates in place of its video streams (VI-F)."""
     others = [one for one in stack if one.kind != "streaming" or one.name == "music"]
     return (*(Need("stream", "streaming", rate, 0) for rate in rates_mbit), *others)
 

@@ -33,7 +33,7 @@ _GAME = {"game": "game ↑"}
 _RTT, _RATE = "RTT (ms)", "throughput (Mbit/s)"
 _NAMES = {"rate": "rate down/up (Mbit/s)", "qdisc": "queue"}
 _TOLERANCE = (200, "what a game tolerates")
-"""Source: Table I."""
+"""The bound in the figures of the game's RTT, from Table I."""
 
 _QUEUES = {
     FIFO: "FIFO of 500 packets",

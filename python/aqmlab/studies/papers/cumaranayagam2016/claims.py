@@ -48,7 +48,7 @@ DRAIN_MS = {rate: BUFFER * FRAME * 8e-3 / mbit for rate, mbit in UP_MBIT.items()
 """The time in which a full buffer drains, by rate."""
 PACKET_MS = FRAME * 8e-3 / UP_MBIT[SLOW]
 CALL_MBIT = (160 + 40) * 8 / 20e3
-"""G.711 every 20 ms with IP, UDP and RTP headers."""
+"""The rate of a call with G.711: a packet every 20 ms with IP, UDP and RTP headers."""
 
 EVEN, SMOOTH, UNEVEN = 1.5, 1.25, 2.0
 """Our readings of "balanced", "completely smooth" and "very unevenly".

@@ -139,7 +139,7 @@ def _goodputs(results: CampaignResults, way: str, flows: Sequence[str] | None) -
 
 
 def _by_gateway(results: CampaignResults, own: pl.DataFrame, value: pl.Expr) -> pl.DataFrame:
-    """A row per trial with `value` over its rows; the gateways are the series."""
+    """A row per trial with `value` over the rows of the trial; the gateways are the series."""
     import polars as pl
 
     found = own.group_by(_trial(results), maintain_order=True).agg(value.alias("middle"))

@@ -175,7 +175,7 @@ def _(*numbers: Numbers) -> Evidence:
 def _spares(n: Numbers, case: BulkCase, rate: str, queues: tuple[str, str]) -> Iterator[Check]:
     """Yields checks that an AQM costs little throughput and removes much delay.
 
-    `queues` are the AQM and the FIFO with which it is compared.
+    `queues` are the AQM and the FIFO with which the AQM is compared.
     """
     words = f"{case.name(rate)}, {queues[0]} and {queues[1]}"
     for what, flows in parts(case):

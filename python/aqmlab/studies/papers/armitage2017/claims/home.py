@@ -51,7 +51,7 @@ TCP packets with 100 B of payload have 52 B of headers (with timestamps), and UD
 """
 
 REACHED, NOTICEABLY = 0.95, 0.95
-"""The least shares of a rate that count as reaching it, and as not noticeably lower."""
+"""The least shares of a rate that count as reaching the rate, and as not noticeably less."""
 
 NONE_PERCENT, NEGLIGIBLE_PERCENT = 0.05, 1.0
 """The largest losses that count as none and as negligible, in percent.
@@ -288,9 +288,9 @@ def similar(n: Numbers, flow: Flow, rate: str, queues: Sequence[str], within: fl
 
 
 def gain(n: Numbers, rate: str, queues: Sequence[str]) -> list[Check]:
-    """Checks that IoT_high and the call get no less throughput at 340 ms than at 40 ms.
+    """Checks that IoT_high and the call upstream lose at most 2 % of their throughput.
 
-    These are the round-trip times of the other flows.
+    Compares RTTs of the other flows of 340 ms and 40 ms.
     """
     return [
         not_less(f"{name(flow)}, {queue}: 340 over 40 ms",

@@ -15,7 +15,7 @@ PLAY_MS = 100.0
 """IV-E: the largest round-trip time that players of fast games prefer."""
 
 USELESS_MS = 200.0
-"""The limit of ITU-T G.1010 for games."""
+"""The limit of ITU-T G.1010 on the delay of games."""
 
 FRUSTRATION_MS = 500.0
 """IV-E: the time after which users who look something up become impatient."""
@@ -54,7 +54,7 @@ def page(n: Numbers, where: At) -> BySeed:
 
 
 def notified(n: Numbers, where: At) -> BySeed:
-    """The lower median over four senders of the median time to send a notification, in ms."""
+    """The median time to send a notification, in ms: the lower median over four senders."""
     times = [n.app(f"sent-{one}", "completion_p50_ms", where) for one in range(1, 5)]
     return each(lambda *values: sorted(values)[1], *times)
 

@@ -99,7 +99,10 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _share_above(n: Numbers, rtt: str) -> BySeed:
-    """The share of windows until the upload ends in which FQ-CoDel exceeds FIFO."""
+    """The share of windows in which the movie gets more throughput under FQ-CoDel than under FIFO.
+
+    Windows after the end of the upload do not count.
+    """
     series = [
         n.points("windows", "movie", "throughput_mbit",
                  {"demographic": "1", "qdisc": qdisc, "rtt": rtt})

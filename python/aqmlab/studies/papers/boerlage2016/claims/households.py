@@ -92,7 +92,7 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _correlation(n: Numbers, these: dict[str, BySeed], those: dict[str, BySeed]) -> BySeed:
-    """Spearman's rank correlation over rates."""
+    """Spearman's rank correlation of two quantities over rates, for each seed."""
     return {
         seed: rank_correlation(
             [own[seed] for own in these.values()], [own[seed] for own in those.values()]

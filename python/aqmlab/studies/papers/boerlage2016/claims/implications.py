@@ -37,7 +37,7 @@ ENOUGH = {
     one: tuple(rate for rate in _SOLD if down_mbit(rate) >= DEMOGRAPHICS[one][1][0])
     for one in HOUSEHOLDS
 }
-"""For each household, the sold rates whose download speed is at least its need (III-C)."""
+"""By household: the sold rates whose download speed is at least the household's need (III-C)."""
 
 
 @CLAIMS("4-48", "VI", "An AQM in the gateway alone is enough for a game, if the household does not "

@@ -42,7 +42,7 @@ def _dash(n: Numbers, column: str, at: At) -> BySeed:
 def _better(n: Numbers, queue: str, other: str, rates: tuple[str, ...]) -> list[Check]:
     """Checks that the stream's achieved rate (AR) is higher under `queue` than under `other`.
 
-    They also require that the representation rate (RR) is not lower.
+    The checks also require that the representation rate (RR) is not lower.
     """
     checks = []
     for words, at in places(*rates, queues=(queue,)):

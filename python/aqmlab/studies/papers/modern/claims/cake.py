@@ -35,7 +35,10 @@ def _(n: Numbers) -> list[Check]:
 
 
 def _alone(n: Numbers, at: At) -> BySeed:
-    """The percentage of flows that share their queue with no other flow."""
+    """The percentage of flows that share their queue with no other flow.
+
+    These are the flows with more than 75 % of the median throughput.
+    """
     flows = [n.flow(flow, "throughput_mean_mbit", at) for flow in copies("flow", FLOWS)]
     found: BySeed = {}
     for seed in n.seeds:

@@ -16,7 +16,7 @@ CLAIMS = Claims()
 
 DUAL, CLASSIC = "DualPI2", ("PIE", "FQ-CoDel")
 LOADS = {"mixed": 1, "heavy": 5}
-"""The number of scalable flows, which is also the number of long classic flows."""
+"""The number of scalable flows at each load, which is also the number of long classic flows."""
 RATES = ("4 Mbit/s", "12 Mbit/s", "40 Mbit/s", "120 Mbit/s", "200 Mbit/s")
 RTTS = ("10 ms", "25 ms", "100 ms")
 TYPICAL_RTT = "25 ms"

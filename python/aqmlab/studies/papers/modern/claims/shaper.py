@@ -12,7 +12,7 @@ CLAIMS = Claims()
 CELLS = 33
 """The number of ATM cells of a packet of 1500 B with 40 B of overhead."""
 PACKET_MS = CELLS * 53 * 8 / 1e3
-"""The transmission time of this packet at the uplink's 1 Mbit/s."""
+"""The transmission time of `CELLS` ATM cells at the uplink's 1 Mbit/s, in ms."""
 
 WITH, WITHOUT = "with the keyword", "without the keyword"
 OVERHEAD = "Linux commit a729b7f0bd5b, sch_cake: Add overhead compensation support"
