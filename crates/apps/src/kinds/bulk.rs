@@ -64,8 +64,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 
 /// A transfer of up to 10 MB is judged by its time. Any other transfer is compared with its fair
 /// share of the line. A flow is reasonably fair within a factor of two (RFC 5348 §1), so half of
-/// the fair share is preferred. G.1010 accepts four times the preferred time, so a quarter of this
-/// rate, 12.5 % of the fair share, is tolerable.
+/// the fair share is preferred. G.1010 accepts four times the preferred time, so a quarter of the
+/// preferred rate, 12.5 % of the fair share, is tolerable.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "bulk",
     "gets its part of the line",
@@ -204,8 +204,8 @@ impl App for Bulk {
 }
 
 impl Bulk {
-    /// Returns whether every connection delivered all of its bytes. A connection that was stopped
-    /// delivered fewer.
+    /// Returns whether every connection has ended with at least `size` bytes delivered. A
+    /// connection that is stopped early ends with fewer.
     fn is_done(&self) -> bool {
         self.transfers.iter().all(|transfer| transfer.done.is_some() && transfer.read >= self.size)
     }

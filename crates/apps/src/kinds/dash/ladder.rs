@@ -121,7 +121,7 @@ const MEASURED: [(usize, Spread); 14] = [
 ];
 
 /// Returns the spread of the rate at `index` of a ladder of 20 rates, interpolated between the
-/// measured spreads.
+/// measured spreads. The lowest rate has the spread of the second.
 pub(crate) fn spread_of(index: usize) -> Spread {
     let after = MEASURED.iter().find(|(at, _)| *at >= index);
     let before = MEASURED.iter().rev().find(|(at, _)| *at <= index);

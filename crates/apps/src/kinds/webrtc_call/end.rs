@@ -16,7 +16,7 @@ pub(crate) const RTX: u32 = 2;
 /// A timer of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
-    /// The stream begins.
+    /// The direction begins.
     Begin,
     /// A timer of the sender.
     Sender(SenderTimer),

@@ -38,17 +38,19 @@ impl Capacity {
         self.kbit.map(|kbit| kbit * 1e3)
     }
 
-    /// Forgets the mean.
+    /// Forgets the mean, but not the variance.
     pub(crate) fn forget(&mut self) {
         self.kbit = None;
     }
 
-    /// Returns whether `bps` exceeds the mean by more than three standard deviations.
+    /// Returns whether `bps` exceeds the mean by more than three standard deviations; false without
+    /// a mean.
     pub(crate) fn is_below(&self, bps: f64) -> bool {
         self.kbit.is_some_and(|kbit| bps > 1e3 * (kbit + self.spread(kbit)))
     }
 
-    /// Returns whether `bps` falls short of the mean by more than three standard deviations.
+    /// Returns whether `bps` falls short of the mean by more than three standard deviations; false
+    /// without a mean.
     pub(crate) fn is_above(&self, bps: f64) -> bool {
         self.kbit.is_some_and(|kbit| bps < 1e3 * (kbit - self.spread(kbit)).max(0.0))
     }

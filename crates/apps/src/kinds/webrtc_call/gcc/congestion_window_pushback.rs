@@ -49,8 +49,8 @@ impl CongestionWindowPushback {
         }
     }
 
-    /// Moves the window half of the way to the size for `target_bps`, once there is a round-trip
-    /// time.
+    /// Sets the window to the size for `target_bps` at first, and later moves it half of the way to
+    /// this size. Does nothing without a round-trip time.
     pub(crate) fn resize(&mut self, target_bps: f64) {
         let Some(&rtt) = self.round_trips.iter().min() else { return };
         let bytes = target_bps / 8.0 * (rtt + QUEUE).as_secs_f64();

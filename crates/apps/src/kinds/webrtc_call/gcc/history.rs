@@ -32,7 +32,7 @@ pub(super) struct Arrival {
 /// The packets of the last minute.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// The transport-wide sequence number of the first packet.
+    /// The transport-wide sequence number of the first packet stored.
     first: u64,
     packets: VecDeque<Sent>,
     /// The transport-wide sequence number of the first packet in flight.
@@ -72,8 +72,8 @@ impl History {
         bytes
     }
 
-    /// Returns the arrivals of a report in the order of their times, and the outcome of each packet
-    /// that is still stored.
+    /// Returns the arrivals in a report, in the order of their times, and the outcomes of its
+    /// packets. Both leave out the packets that are no longer stored.
     pub(super) fn read(&self, report: &Report) -> (Vec<Arrival>, Vec<Outcome>) {
         let mut arrivals = Vec::with_capacity(report.arrivals.len());
         let mut outcomes = Vec::with_capacity(report.arrivals.len());

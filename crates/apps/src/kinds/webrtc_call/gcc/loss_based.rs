@@ -21,7 +21,8 @@ const LEAST_OBSERVATIONS: u64 = 3;
 const CANDIDATES: [f64; 3] = [1.02, 1.0, 0.95];
 /// The factor on the arrival rate that bounds an increase.
 const RAMP_UP: f64 = 1.5;
-/// The same factor while the arrival rate is below `HOLD_THRESHOLD` times the held rate.
+/// The factor on the arrival rate that bounds an increase while the arrival rate is below
+/// [`HOLD_THRESHOLD`] times the held rate.
 const RAMP_UP_IN_HOLD: f64 = 1.2;
 const HOLD_THRESHOLD: f64 = 1.3;
 /// The maximum increase of the estimate, as a factor, within [`INCREASE_WINDOW`].
@@ -29,7 +30,8 @@ const MOST_INCREASE: f64 = 1.3;
 const INCREASE_WINDOW: Duration = Duration::from_millis(300);
 /// The average loss above which the estimate is bounded.
 const BOUND_LOSS: f64 = 0.05;
-/// The bound is this rate divided by the excess of the average loss over [`BOUND_LOSS`].
+/// The rate that gives the bound if it is divided by the excess of the average loss over
+/// [`BOUND_LOSS`].
 const BOUND_BPS: f64 = 100e3;
 const FIRST_HOLD: Duration = Duration::from_millis(300);
 const LONGEST_HOLD: Duration = Duration::from_secs(60);
@@ -62,7 +64,7 @@ impl HoldInfo {
     const NONE: Self = Self { until: None, span: FIRST_HOLD, bps: f64::INFINITY };
 }
 
-/// The estimate and the time at which padding began.
+/// The beginning of the padding: the estimate at this time, and the time.
 #[derive(Clone, Copy, Debug)]
 struct Padding {
     bps: f64,
