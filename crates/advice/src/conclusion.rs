@@ -87,7 +87,7 @@ fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
 }
 
 /// Returns the faster of two cases as a setback, if more applications are bad in it than in the
-/// slower case. It is also a setback if equally many are bad and more are not good.
+/// slower case, or if equally many are bad and more are not good. Returns `None` otherwise.
 fn setback(known: &Evidence, pair: &[Case]) -> Option<Setback> {
     let [slower, faster] = pair else { return None };
     let rank = |case: &Case| (case.service().bad, case.service().not_good());

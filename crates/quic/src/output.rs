@@ -62,7 +62,8 @@ impl Connection {
         QuicPacket { space, number: self.next[space.index()], zero_rtt, frames }
     }
 
-    /// Builds the packets of one datagram.
+    /// Builds the packets of the next datagram. If there are none, records that the sender stops,
+    /// and until when pacing delays it.
     fn build_packets(&mut self, now: Instant) -> Vec<Built> {
         let mut built = Vec::new();
         let allowance = self.allowance();
@@ -211,7 +212,7 @@ impl Connection {
         repeats
     }
 
-    /// Sends packets as one datagram.
+    /// Joins packets to one datagram, pads it if necessary, records it as sent, and returns it.
     fn send(&mut self, mut built: Vec<Built>, now: Instant) -> Transmit {
         let initial = built.iter().find(|one| one.packet.space == QuicSpace::Initial);
         let is_client = self.handshake.role == Role::Client;

@@ -21,7 +21,8 @@ pub(crate) use probe::{Expiry, Standing};
 pub(crate) use space::SentPacket;
 use space::{Place, Space};
 
-/// The number of later packets whose acknowledgement makes a packet lost (`kPacketThreshold`).
+/// A packet is lost if the largest acknowledged number exceeds its own by at least this
+/// (`kPacketThreshold`).
 const PACKET_THRESHOLD: u64 = 3;
 /// The duration of persistent congestion in probe timeouts (`kPersistentCongestionThreshold`).
 const PERSISTENT_THRESHOLD: u64 = 3;
@@ -201,8 +202,8 @@ impl Recovery {
         self.spaces.iter().filter_map(oldest).min()
     }
 
-    /// Validates the counts of an acknowledgement and reacts to new marks (`ProcessECN`). Returns
-    /// whether the validation failed.
+    /// Validates the ECN counts of an acknowledgement and reacts to new marks (`ProcessECN`).
+    /// Returns whether the validation failed.
     fn process_ecn(
         &mut self,
         index: QuicSpace,
@@ -284,7 +285,8 @@ impl Recovery {
         Streak { first_sample: self.rtt.first_sample(), span, start: None, is_persistent: false }
     }
 
-    /// Removes the packets of a space whose keys are discarded (`OnPacketNumberSpaceDiscarded`).
+    /// Removes the packets of a space whose keys are discarded, and resets the back-off of the
+    /// probe timeout (`OnPacketNumberSpaceDiscarded`).
     pub(crate) fn discard(&mut self, space: QuicSpace) {
         let space = std::mem::take(&mut self.spaces[space.index()]);
         for sent in space.in_flight() {

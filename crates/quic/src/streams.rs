@@ -125,7 +125,7 @@ pub(crate) struct ReceiveBuffer {
 pub(crate) struct Progress {
     /// The number of bytes that became readable.
     pub(crate) bytes: u64,
-    /// Whether the end of the stream was read.
+    /// Whether this frame made the end of the stream readable.
     pub(crate) finished: bool,
 }
 

@@ -103,7 +103,7 @@ pub(crate) struct End<'a> {
     pub(crate) conn: ConnId,
     /// The side of this end.
     pub(crate) side: Side,
-    /// The index of the direction among the directions of the call.
+    /// The index of the direction within the call.
     pub(crate) leg: usize,
 }
 

@@ -1,4 +1,5 @@
-//! The congestion window: the share of frames to leave out while too much data is in flight.
+//! The congestion window: the proportion of the target to leave out while too much data is in
+//! flight.
 //!
 //! Source: libwebrtc (2025-06) `congestion_window_pushback_controller.cc`,
 //! `goog_cc_network_control.cc` and `rate_control_settings.cc`, whose default is

@@ -1,7 +1,7 @@
 //! The packets that were sent, by their transport-wide numbers.
 //!
 //! Source: libwebrtc (2025-06) `transport_feedback_adapter.cc`. A packet is kept for a minute. A
-//! packet is in flight until a report names this packet or a later packet.
+//! packet is in flight until a report covers this packet or a later packet.
 
 use std::collections::VecDeque;
 
@@ -59,8 +59,8 @@ impl History {
         bytes
     }
 
-    /// Records that the packets up to the end of a report are no longer in flight. Returns their
-    /// bytes.
+    /// Records that the packets up to the end of a report are no longer in flight. Returns the
+    /// bytes of those that were in flight.
     pub(super) fn settle(&mut self, report: &Report) -> f64 {
         let end = report.first + report.arrivals.len() as u64;
         let place =
