@@ -14,8 +14,8 @@ use crate::words::listed;
 pub enum Cause {
     /// Today's gateway at this tier is enough.
     Fine,
-    /// Today's gateway: at this tier, only the other gateway is enough, or both are and only the
-    /// other makes everything good.
+    /// Today's gateway: at this tier, only the other gateway is enough, or both are enough and only
+    /// the other gateway makes everything good.
     Gateway,
     /// The tier: with the other gateway, no fewer applications are bad.
     Tier,

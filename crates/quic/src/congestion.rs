@@ -116,8 +116,8 @@ impl Congest {
         }
     }
 
-    /// Sets the window. After a reduction, if the threshold equals the previous window, sets the
-    /// threshold to the same value.
+    /// Sets the window to `cwnd`. After a reduction, a threshold that equals the previous window
+    /// becomes `cwnd` too.
     #[cfg(test)]
     pub(crate) fn set_window(&mut self, cwnd: u64, is_reduced: bool) {
         if is_reduced && self.window.cwnd == self.window.ssthresh {
@@ -139,8 +139,8 @@ impl Congest {
         self.cc.on_established(&mut self.window, now, rtt.measured());
     }
 
-    /// Records that a packet is sent that counts as in flight. Returns the packet as the controller
-    /// sees it.
+    /// Records the sending of a packet that counts as in flight. Returns the packet as the
+    /// controller sees it.
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: u32) -> Packet {
         let nothing_out = self.in_flight == 0;
         if let (true, Some(last)) = (nothing_out, self.last_sent) {

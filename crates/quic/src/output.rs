@@ -13,7 +13,8 @@ use crate::recovery::SentPacket;
 use crate::streams::Chunk;
 use crate::wire::{frame_len, number_len, overhead, packet_len, stream_overhead, varint};
 
-/// The number of free bytes in a datagram below which no packet and no further data frame is begun.
+/// A packet is begun only with at least this many free bytes in the datagram, and a data frame only
+/// with more than this many.
 const LEAST_ROOM: u32 = 32;
 
 /// Whether the congestion window and pacing let a packet leave.

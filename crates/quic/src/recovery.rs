@@ -21,8 +21,8 @@ pub(crate) use probe::{Expiry, Standing};
 pub(crate) use space::SentPacket;
 use space::{Place, Space};
 
-/// A packet is lost if the largest acknowledged number exceeds its own by at least this
-/// (`kPacketThreshold`).
+/// A packet is lost if the largest acknowledged number exceeds the packet's number by at least this
+/// value (`kPacketThreshold`).
 const PACKET_THRESHOLD: u64 = 3;
 /// The duration of persistent congestion in probe timeouts (`kPersistentCongestionThreshold`).
 const PERSISTENT_THRESHOLD: u64 = 3;
@@ -58,7 +58,7 @@ pub struct RecoveryStats {
 /// Consecutive lost packets. They establish persistent congestion if they span enough time
 /// (§7.6.2).
 struct Streak {
-    /// The time of the first round-trip sample. Packets before it do not count.
+    /// The time of the first round-trip sample. Packets sent before it do not count.
     first_sample: Option<Instant>,
     /// The duration of persistent congestion (§7.6.1).
     span: Duration,

@@ -45,8 +45,8 @@ const RATES_15S: [u64; 20] = [
     3_748_236,
 ];
 
-/// The height of the picture in lines at each rate. The heights are the resolutions in the MPDs. If
-/// the MPD of a rate was not available, the rate has the height of a neighbouring rate.
+/// The height of the picture in lines at each rate. The heights come from the MPDs. If the MPD of a
+/// rate was not available, the rate has the height of a neighbouring rate.
 pub(crate) const LINES: [u16; 20] = [
     240, 240, 240, 360, 360, 360, 360, 360, 480, 480, 720, 720, 720, 720, 1080, 1080, 1080, 1080,
     1080, 1080,

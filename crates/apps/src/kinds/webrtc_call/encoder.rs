@@ -51,7 +51,7 @@ const KEY_SIZES: (f64, f64) = (4.0, 6.0);
 const KEY_EVERY: Duration = Duration::from_millis(300);
 /// The sending time of the video in the pacer above which frames are left out.
 pub(crate) const LONGEST_QUEUE: Duration = Duration::from_millis(100);
-/// The proportion of the target left out by the congestion window above which frames are left out
+/// Frames are left out if the congestion window leaves out more than this proportion of the target
 /// (`video_stream_encoder.cc`).
 const LEAST_EXCESS: f64 = 0.01;
 /// The minimum interval between two frames that are left out, in pictures

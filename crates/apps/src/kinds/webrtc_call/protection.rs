@@ -1,5 +1,5 @@
-//! The proportion of the bytes of video sent that are retransmissions. The encoder lowers its rate
-//! by this proportion.
+//! The proportion of retransmitted bytes in the video sent. The encoder lowers its rate by this
+//! proportion.
 //!
 //! Source: libwebrtc (2025-06) `fec_controller_default.cc`, `UpdateFecRates`, and
 //! `rtp_sender_egress.cc`, whose rates cover the last second.

@@ -148,7 +148,7 @@ impl Screen {
         self.longest_freeze = self.longest_freeze.max(span);
     }
 
-    /// Counts the slow seconds of those that are over at `now`, except the first, in which the call
+    /// Counts the slow seconds that are over at `now`, except the first second, in which the call
     /// begins.
     fn count_seconds(&mut self, now: Instant) {
         let second = now.since(self.started).as_nanos() / SECOND;

@@ -30,8 +30,7 @@ const MOST_INCREASE: f64 = 1.3;
 const INCREASE_WINDOW: Duration = Duration::from_millis(300);
 /// The average loss above which the estimate is bounded.
 const BOUND_LOSS: f64 = 0.05;
-/// The rate that gives the bound if it is divided by the excess of the average loss over
-/// [`BOUND_LOSS`].
+/// The rate that, divided by the excess of the average loss over [`BOUND_LOSS`], gives the bound.
 const BOUND_BPS: f64 = 100e3;
 const FIRST_HOLD: Duration = Duration::from_millis(300);
 const LONGEST_HOLD: Duration = Duration::from_secs(60);
@@ -64,10 +63,12 @@ impl HoldInfo {
     const NONE: Self = Self { until: None, span: FIRST_HOLD, bps: f64::INFINITY };
 }
 
-/// The beginning of the padding: the estimate at this time, and the time.
+/// The beginning of padding.
 #[derive(Clone, Copy, Debug)]
 struct Padding {
+    /// The estimate in bit/s when padding began; negative infinity without padding.
     bps: f64,
+    /// The time at which padding began.
     since: Option<Instant>,
 }
 

@@ -150,8 +150,9 @@ impl Neteq {
         self.longest_ms = self.longest_ms.max(relative_ms);
     }
 
-    /// Moves the playout delay by one step if it is below the target or too far above it. Steps are
-    /// at least [`STRETCH_EVERY`] apart, unless the playout delay is [`FAST`] times too far above.
+    /// Raises the playout delay by a step if the buffer is below the target, and lowers the delay
+    /// by a step if the buffer is at or above its upper limit. Steps are at least [`STRETCH_EVERY`]
+    /// apart, unless the buffer is at or above [`FAST`] times its upper limit.
     fn stretch(&mut self, least_ms: f64, most_ms: f64, now: Instant) {
         let Some(playout_ms) = self.playout_ms else { return };
         let level_ms = playout_ms - least_ms;

@@ -1,7 +1,7 @@
 //! The variation of the delays of frames, which the playout delay covers.
 //!
 //! Source: libwebrtc (2025-06) `jitter_estimator.cc`, with the default settings. The estimate is
-//! the additional time that the largest frame takes over the average frame, plus the noise
+//! the additional time that the largest frame takes compared with the average frame, plus the noise
 //! threshold, plus 10 ms. The noise threshold is 2.33 standard deviations of the remaining noise,
 //! minus 30 ms, and at least 1 ms.
 //!
