@@ -142,7 +142,7 @@ pub(crate) fn closest<'a>(known: &'a Evidence, tier: &str) -> Option<&'a String>
 /// Returns the tiers that would suffice by the median of the round-trip times for the applications
 /// that are bad in the case `failed` and miss only the need for short round trips there. From such
 /// a tier on, the median of an application's round-trip times is within the limit. Only tiers
-/// slower than the case with the index `served` count, or all tiers if it is `None`.
+/// slower than the case with the index `served` count, or all tiers if `served` is `None`.
 fn by_median(
     known: &Evidence,
     cases: &[Case],

@@ -166,7 +166,7 @@ pub enum Notice {
 pub enum Transport {
     /// A reliable byte stream.
     Tcp,
-    /// Datagrams.
+    /// UDP datagrams.
     Udp,
     /// A QUIC connection with its first stream, or a further stream of a QUIC connection.
     Quic,

@@ -14,8 +14,8 @@ use aqmlab_core::QuicSpace;
 
 use crate::streams::{ReceiveBuffer, SendBuffer};
 
-/// The length in bytes of the `ClientHello` message. Because of the padding of the Initial packet,
-/// it does not affect the size of the datagram.
+/// The length in bytes of the `ClientHello` message. The padding of the Initial packet makes the
+/// size of the datagram independent of this length.
 const CLIENT_HELLO: u64 = 517;
 /// The length in bytes of the `ServerHello` message.
 const SERVER_HELLO: u64 = 123;

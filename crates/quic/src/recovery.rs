@@ -68,7 +68,7 @@ struct Streak {
 }
 
 impl Streak {
-    /// Adds a lost packet.
+    /// Adds a lost packet, if it is ack-eliciting and was not sent before the first sample.
     fn extend(&mut self, packet: &SentPacket) {
         let sent = packet.packet.sent();
         // The acknowledgement with the first sample lets packets leave at the same instant.

@@ -177,7 +177,7 @@ impl Streams {
         &mut self.all[index]
     }
 
-    /// Returns the sending side of a stream, which is created if it does not exist.
+    /// Returns the sending side of a stream. Creates the stream if it does not exist.
     pub(crate) fn sender(&mut self, stream: u32) -> &mut SendBuffer {
         self.first = self.first.min(stream as usize);
         &mut self.stream(stream).send

@@ -1,9 +1,9 @@
 //! A bulk transfer: a file, a backup, an update, or iperf.
 //!
 //! Source: iperf 2 as TEACUP starts it (`start_iperf`): TCP that sends as fast as it can, for a
-//! time or for a number of bytes. It uses one connection or several at once (`-P`), and each
-//! carries the whole number of bytes. The sender opens the connection. A transfer over QUIC has the
-//! same form: a stream from the end that opens the connection.
+//! time or for a number of bytes. One connection or several parallel connections (`-P`) each carry
+//! the whole number of bytes. The sender opens the connection. A transfer over QUIC has the same
+//! form: a stream from the end that opens the connection.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 

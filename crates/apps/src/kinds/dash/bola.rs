@@ -31,9 +31,9 @@ const RAISING_RATIO: f64 = 1.3;
 pub(crate) struct Law {
     rates: Vec<u64>,
     utilities: Vec<f64>,
-    /// BOLA's parameter Vp.
+    /// BOLA's parameter Vp in seconds, the weight of the utility against the buffer level.
     vp: f64,
-    /// BOLA's parameter gp.
+    /// BOLA's parameter gp, which is added to each utility.
     gp: f64,
 }
 

@@ -22,7 +22,8 @@ pub(crate) struct Sizes {
 /// The messages of the two ends.
 #[derive(Clone, Copy, Debug)]
 enum Message {
-    /// A message of the TLS handshake. The value is the number of round trips after it.
+    /// A message of the TLS handshake. The value is the number of further round trips of the
+    /// handshake.
     Tls(u32),
     /// The request of a probe, or the response to it. The value is the time of the request.
     Probe(Instant),

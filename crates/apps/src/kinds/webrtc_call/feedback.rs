@@ -108,8 +108,8 @@ struct Size {
 }
 
 impl Size {
-    /// Returns this size plus `missing` missing packets and one packet that arrived at `at`. The
-    /// packet reported before it arrived at `last`.
+    /// Returns this size plus `missing` missing packets and one packet that arrived at `at`. `last`
+    /// is the arrival time of the packet reported before.
     fn with(self, missing: u64, last: Option<Instant>, at: Instant) -> Self {
         let is_run = missing >= u64::from(CHUNK);
         let apart = last.map_or(0, |last| at.as_nanos().abs_diff(last.as_nanos()) / UNIT_NS);

@@ -96,8 +96,8 @@ impl Aimd {
         due
     }
 
-    /// Adapts the rate to the state of the path and to the rate at which packets arrive. `None`
-    /// stands for the last known such rate.
+    /// Adapts the rate to the state of the path and to the rate at which packets arrive. If
+    /// `acked_bps` is `None`, the last known rate applies.
     pub(crate) fn update(&mut self, usage: Usage, acked_bps: Option<f64>, now: Instant) {
         self.acked_bps = acked_bps.unwrap_or(self.acked_bps);
         self.state = match usage {

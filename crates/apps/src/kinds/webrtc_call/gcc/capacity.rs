@@ -12,7 +12,9 @@ const DEVIATIONS: (f64, f64) = (0.4, 2.5);
 /// The mean and the variance of rates at over-use.
 #[derive(Debug)]
 pub(crate) struct Capacity {
+    /// The mean in kbit/s, if there is one.
     kbit: Option<f64>,
+    /// The variance divided by the mean, in kbit/s.
     deviation: f64,
 }
 

@@ -15,13 +15,16 @@ const LEAST_BYTES: f64 = 2.0 * 1_500.0;
 const LEAST_BPS: f64 = 30e3;
 const ROUND_TRIPS: usize = 32;
 
-/// The window, the data in flight, and the proportion of the target that the encoder may use.
+/// The congestion window of a sender.
 #[derive(Debug)]
 pub(crate) struct CongestionWindowPushback {
     /// For each of the last reports, the longest time between a packet and the report on it.
     round_trips: VecDeque<Duration>,
+    /// The window in bytes, once there is a round-trip time.
     bytes: Option<f64>,
+    /// The number of bytes in flight.
     outstanding: f64,
+    /// The proportion of the target that the encoder may use.
     ratio: f64,
 }
 

@@ -50,12 +50,14 @@ pub(crate) enum LossState {
     Delay,
 }
 
-/// A rate that the estimate does not exceed, and the end of this limit.
+/// A limit that the estimate does not exceed for some time.
 #[derive(Clone, Copy, Debug)]
 struct HoldInfo {
+    /// The end of the limit, if there is a limit.
     until: Option<Instant>,
     /// The duration of the next hold.
     span: Duration,
+    /// The limit in bit/s; infinite without a limit.
     bps: f64,
 }
 
