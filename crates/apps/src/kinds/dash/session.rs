@@ -188,7 +188,8 @@ impl Session {
         }
     }
 
-    /// Lets the player read a part of a segment.
+    /// Processes `bytes` that the player has read of a response: completes the segment, or
+    /// considers abandoning it.
     fn receive(&mut self, bytes: u64, io: &mut dyn Io) {
         let now = io.now();
         self.link.responses.advance(bytes);

@@ -102,7 +102,7 @@ impl Pacer {
         (self.bps, self.padding_bps) = (bps, padding_bps);
     }
 
-    /// Records that `bytes` of audio were sent.
+    /// Records that `bytes` of audio were sent, which add to the debts.
     pub(crate) fn sent_audio(&mut self, bytes: u32, now: Instant) {
         self.advance(now);
         self.spend(bytes, self.rate(now));

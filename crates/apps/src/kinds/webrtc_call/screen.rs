@@ -88,7 +88,7 @@ impl Screen {
         self.ahead.push_back(Rendered { at: at.max(before), frame });
     }
 
-    /// Renders the frames that are due.
+    /// Renders the frames that are due, and counts the slow seconds that are over.
     pub(crate) fn advance(&mut self, now: Instant) {
         while let Some(&next) = self.ahead.front().filter(|next| next.at <= now) {
             self.ahead.pop_front();

@@ -143,7 +143,8 @@ impl Sender {
         }
     }
 
-    /// Processes a report on arrivals.
+    /// Processes a report on arrivals, and retransmits the packets that it lists as missing at its
+    /// end.
     pub(crate) fn report(&mut self, report: &Report, end: &mut End<'_>) {
         let now = end.now();
         self.control(now, |gcc| gcc.report(report, now));

@@ -29,7 +29,7 @@ const DECREASE_EVERY: Duration = Duration::from_millis(300);
 /// The time for which a loss report is used, which is 1.2 times the longest interval of reports in
 /// libwebrtc.
 const REPORT_LASTS: Duration = Duration::from_secs(6);
-/// The time after the first loss report in which the delay-based estimate raises the target, unless
+/// The delay-based estimate raises the target until this time after the first loss report, unless
 /// packets are lost.
 const START: Duration = Duration::from_secs(2);
 const LONGEST_RTT: Duration = Duration::from_secs(3);
