@@ -263,8 +263,8 @@ impl DirectionTest {
         }
     }
 
-    /// Handles a connection that ended although the test did not end it. The failure of a connection
-    /// of the load ends the test.
+    /// Handles a connection that ended although the test did not end it. The failure of a
+    /// connection of the load ends the test.
     fn on_closed(&mut self, conn: ConnId, io: &mut dyn Io) {
         self.foreign.remove(&conn);
         if self.load(conn).is_some() {
