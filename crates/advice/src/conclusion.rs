@@ -87,7 +87,7 @@ fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
 }
 
 /// Returns the faster of two cases as a setback, if more applications are bad in it than in the
-/// slower case. It is also a setback if equally many are bad and more are not good.
+/// slower case, or if equally many are bad and more are not good. Returns `None` otherwise.
 fn setback(known: &Evidence, pair: &[Case]) -> Option<Setback> {
     let [slower, faster] = pair else { return None };
     let rank = |case: &Case| (case.service().bad, case.service().not_good());
@@ -142,7 +142,7 @@ pub(crate) fn closest<'a>(known: &'a Evidence, tier: &str) -> Option<&'a String>
 /// Returns the tiers that would suffice by the median of the round-trip times for the applications
 /// that are bad in the case `failed` and miss only the need for short round trips there. From such
 /// a tier on, the median of an application's round-trip times is within the limit. Only tiers
-/// slower than the case with the index `served` count, or all tiers if it is `None`.
+/// slower than the case with the index `served` count, or all tiers if `served` is `None`.
 fn by_median(
     known: &Evidence,
     cases: &[Case],

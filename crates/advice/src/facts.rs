@@ -114,7 +114,7 @@ pub struct Spoiled {
     pub app: String,
     /// The effect that a person notices, as a clause; empty if none is known.
     pub felt: String,
-    /// The measured numbers, each with the limit that it misses.
+    /// The measured numbers, each with the limit that it misses, and the notes of the verdict.
     pub because: String,
 }
 

@@ -14,7 +14,8 @@ use crate::words::listed;
 pub enum Cause {
     /// Today's gateway at this tier is enough.
     Fine,
-    /// Today's gateway: another gateway is enough at this tier.
+    /// Today's gateway: at this tier, only the other gateway is enough, or both are enough and only
+    /// the other gateway makes everything good.
     Gateway,
     /// The tier: with the other gateway, no fewer applications are bad.
     Tier,
@@ -70,8 +71,8 @@ pub(crate) fn of(known: &Evidence, tier: &str, other: &str) -> Option<Headline> 
 }
 
 /// Returns a text that names the applications that are bad only with today's router, and the
-/// applications that are bad with the better router. Of the latter, the applications that get worse
-/// than today are named separately.
+/// applications that are bad with the better router. Of the applications that are bad with the
+/// better router, those that get worse than today are named separately.
 fn both(known: &Evidence, today: &Case, better: &Case) -> String {
     let helped = today
         .bad()

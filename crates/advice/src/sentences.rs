@@ -20,7 +20,7 @@ pub enum About {
     Gain,
     /// The rate of a transfer under the better gateway.
     Cost,
-    /// A number for a reader who wants to check.
+    /// A number or a comparison, for a reader who wants to check.
     Detail,
 }
 
@@ -163,8 +163,9 @@ fn gain(one: &Gain, better: &str) -> String {
     )
 }
 
-/// Returns a sentence on a transfer's rate. If the rate changes, the sentence also states the time
-/// that a gigabyte takes under each gateway, because people know their transfers by size.
+/// Returns a sentence on a transfer's rate. If the rate changes by more than 5 %, the sentence also
+/// states the time that a gigabyte takes under each gateway, because people know their transfers by
+/// size.
 fn cost(one: &Cost, better: &str) -> String {
     const GIGABYTE_MBIT: f64 = 8000.0;
     let rates = format!("{} instead of {}", rate(one.better_mbit), rate(one.today_mbit));

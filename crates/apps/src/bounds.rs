@@ -2,16 +2,16 @@
 
 use aqmlab_core::{Bounds, Duration};
 
-/// The lower limit of the intervals and durations of applications.
+/// The lower bound of [`SCHEDULE`] and [`SPAN`].
 pub(crate) const FINEST: Duration = Duration::from_micros(1);
 const DAY: Duration = Duration::from_secs(86_400);
-/// The longest duration, 31 years, which is nearly as long as the longest trial.
+/// The upper bound of [`SPAN`], 31 years, which is nearly as long as the longest trial.
 const LONGEST: Duration = Duration::from_secs(1_000_000_000);
 
 /// The bounds of the time between two events of a schedule. Events rarer than once a day would
 /// hardly occur in a trial.
 pub(crate) const SCHEDULE: Bounds = Bounds::span(FINEST, DAY);
-/// The bounds of a time for which an application waits; zero means no wait.
+/// The bounds of a time for which an application waits or sends; zero is permitted.
 pub(crate) const WAIT: Bounds = Bounds::span(Duration::ZERO, DAY);
 /// The bounds of the duration of a transfer or session.
 pub(crate) const SPAN: Bounds = Bounds::span(FINEST, LONGEST);

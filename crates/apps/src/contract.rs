@@ -226,7 +226,8 @@ fn stopping_twice_or_at_once_does_no_harm() {
     }
 }
 
-/// Returns extreme values of the type of `value`, which users may write by mistake.
+/// Returns values of the type of `value` that users may write by mistake. For a flag or a word,
+/// returns every value.
 fn extremes(value: Value) -> Vec<Value> {
     let spans = [0, 1, 1_000_000_000_000_000].map(Duration::from_nanos);
     match value {

@@ -21,13 +21,13 @@ pub const fn stamp(sequence: u64, now: Instant) -> u64 {
     (sequence << TIME_BITS) | (now.as_nanos() & TIME_MASK)
 }
 
-/// Returns the sequence number in a tag, which has 16 bits.
+/// Returns the 16-bit sequence number in a tag.
 pub const fn sequence(tag: u64) -> u16 {
     (tag >> TIME_BITS) as u16
 }
 
-/// Returns the time from the sending of the datagram with `tag` to `now`; zero if it was sent
-/// later.
+/// Returns the time from the sending of the datagram with `tag` to `now`, for up to 39 hours.
+/// Returns zero if the datagram was sent after `now`.
 pub const fn age(tag: u64, now: Instant) -> Duration {
     let span = now.as_nanos().wrapping_sub(tag) & TIME_MASK;
     Duration::from_nanos(if span >> (TIME_BITS - 1) == 0 { span } else { 0 })
@@ -43,7 +43,8 @@ pub fn close(conn: ConnId, io: &mut dyn Io) {
 /// The arrivals of a flow of numbered datagrams.
 #[derive(Clone, Debug, Default)]
 pub struct Arrivals {
-    /// The highest sequence number received, extended by its cycles, if any.
+    /// The highest sequence number received, extended by its cycles; `None` before the first
+    /// arrival.
     highest: Option<u64>,
     received: u64,
     delays: Quantiles,

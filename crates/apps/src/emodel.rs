@@ -35,8 +35,8 @@ impl Codec {
     /// of Opus, so the wider band does not raise the score.
     pub const OPUS: Self = Self::G711;
 
-    /// Returns `Ie_eff` if a proportion `loss` of the packets, from 0 to 1, is lost at random
-    /// (`BurstR` = 1).
+    /// Returns `Ie_eff` for the random loss (`BurstR` = 1) of a proportion `loss` of the packets,
+    /// from 0 to 1.
     pub fn impaired(self, loss: f64) -> f64 {
         let percent = 100.0 * loss.clamp(0.0, 1.0);
         self.impairment + (95.0 - self.impairment) * percent / (percent + self.robustness)
@@ -50,7 +50,8 @@ pub fn simple(delay_ms: f64, loss: f64, codec: Codec) -> f64 {
     CLEAN - 0.024 * delay_ms - 0.11 * excess - codec.impaired(loss)
 }
 
-/// Returns R from all delay terms of G.107, for a one-way delay and a proportion of lost packets.
+/// Returns R from all delay terms of G.107, for a one-way delay of `delay_ms` and a proportion
+/// `loss` of lost packets.
 pub fn full(delay_ms: f64, loss: f64) -> f64 {
     const NOISE: f64 = -61.1792;
     const SIMULTANEOUS: f64 = 1.413_57;
@@ -92,7 +93,7 @@ fn long_delay(ms: f64) -> f64 {
     25.0 * (root(x) - 3.0 * root(x / 3.0) + 2.0)
 }
 
-/// Returns the mean opinion score of a rating, from 1 to 4.5 (G.107 Annex B).
+/// Returns the mean opinion score, from 1 to 4.5, of the rating `r` (G.107 Annex B).
 pub fn mos(r: f64) -> f64 {
     match r {
         r if r <= 0.0 => 1.0,

@@ -6,7 +6,7 @@ use aqmlab_core::{Bounds, Param, Value};
 use crate::bounds;
 use crate::params::bytes;
 
-/// The size of a request.
+/// The parameter for the size of an HTTP request.
 pub(crate) const REQUEST: Param = Param {
     name: "request",
     default: bytes(400),
@@ -14,7 +14,7 @@ pub(crate) const REQUEST: Param = Param {
     doc: "Size of an HTTP request in bytes.",
 };
 
-/// The size of a response's header.
+/// The parameter for the size of an HTTP response's header.
 pub(crate) const HEADER: Param = Param {
     name: "header",
     default: bytes(300),
@@ -22,7 +22,7 @@ pub(crate) const HEADER: Param = Param {
     doc: "Size of an HTTP response's header in bytes.",
 };
 
-/// The round trips before the first request on a new connection over TCP.
+/// The parameter for the number of round trips of the TLS handshake over TCP.
 pub(crate) const TLS_RTTS: Param = Param {
     name: "tls_rtts",
     default: Value::Count(1),

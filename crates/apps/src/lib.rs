@@ -43,7 +43,7 @@ pub trait App: Send {
     /// Processes a notice and acts on it through `io`.
     fn handle(&mut self, notice: Notice, io: &mut dyn Io);
 
-    /// Returns the direction of the application's data; both directions for a call.
+    /// Returns the direction of the application's data, or both directions.
     fn carries(&self) -> Carries;
 
     /// Returns the time at which the application ended by itself, if its kind records the end: its
@@ -52,9 +52,9 @@ pub trait App: Send {
         None
     }
 
-    /// Returns the largest datagram; `None` if the application sends none. Datagrams are not
-    /// fragmented, so the driver refuses an application whose datagrams exceed the MTU of its
-    /// hosts.
+    /// Returns the largest datagram whose size a parameter determines; `None` if there is none.
+    /// Datagrams are not fragmented, so the driver refuses an application whose datagrams exceed
+    /// the MTU of its hosts.
     fn datagram(&self) -> Option<Datagram> {
         None
     }
@@ -166,7 +166,7 @@ pub enum Notice {
 pub enum Transport {
     /// A reliable byte stream.
     Tcp,
-    /// Datagrams.
+    /// UDP datagrams.
     Udp,
     /// A QUIC connection with its first stream, or a further stream of a QUIC connection.
     Quic,

@@ -1,7 +1,7 @@
 //! The needs of applications: the measured quantities, and the limits of good and tolerable values.
 //!
 //! Each kind states its needs in its own file, as `NEEDS`. The crate `verdict` compares measured
-//! values with them. Several kinds cite the same recommendations:
+//! values with the limits. Several kinds cite the same recommendations:
 //!
 //! - ITU-T G.1010 (2001), Tables I.1 and I.2: preferred and acceptable delay and loss of voice,
 //!   video and data. The delays of G.1010 are one-way.

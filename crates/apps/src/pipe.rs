@@ -35,7 +35,7 @@ impl<T> Pipe<T> {
         self.flush(io);
     }
 
-    /// Writes again the bytes that the send buffer has not yet accepted.
+    /// Tries again to write the bytes that the send buffer has not yet accepted.
     pub fn flush(&mut self, io: &mut dyn Io) {
         if self.unsent > 0 {
             self.unsent -= io.write(self.conn, self.from, self.unsent).min(self.unsent);

@@ -45,7 +45,7 @@ impl Prober {
         }
     }
 
-    /// Returns whether the prober is sending requests and accepting replies.
+    /// Returns whether the prober has been started and not stopped.
     pub(crate) const fn running(&self) -> bool {
         self.running
     }

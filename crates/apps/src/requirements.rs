@@ -75,7 +75,7 @@ pub struct Range {
 pub struct Requirement {
     /// The name of the set.
     pub name: &'static str,
-    /// The delays in milliseconds.
+    /// The limits of delay percentiles, in milliseconds.
     pub latency_ms: &'static [(Percentile, Range)],
     /// The loss in per cent, if the set limits it.
     pub loss_percent: Option<Range>,

@@ -7,8 +7,9 @@ use aqmlab_core::Duration;
 const IN_TRANSIT: Duration = Duration::from_secs(1);
 
 /// Returns the percentage of the due messages that did not arrive. A message is due at the start of
-/// `span` and every `interval` after it, up to [`IN_TRANSIT`] before its end. `arrived` is the
-/// number of messages that arrived. Returns `None` if `span` is not longer than [`IN_TRANSIT`].
+/// `span` and every `interval` after the start, up to [`IN_TRANSIT`] before the end of `span`.
+/// `arrived` is the number of messages that arrived. Returns `None` if `span` is not longer than
+/// [`IN_TRANSIT`].
 pub(crate) fn missing_percent(span: Duration, interval: Duration, arrived: u64) -> Option<f64> {
     let counted = span.saturating_sub(IN_TRANSIT);
     if counted == Duration::ZERO {

@@ -187,7 +187,7 @@ impl Net {
         SEND_BUFFER.saturating_sub(self.conns[conn.0 as usize].halves[at.index()].held)
     }
 
-    /// Puts `bytes` on the link.
+    /// Puts `bytes` from `at` on the link, as segments.
     fn fill(&mut self, conn: ConnId, at: Side, bytes: u64) {
         let mut left = bytes;
         while left > 0 {

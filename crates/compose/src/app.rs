@@ -14,7 +14,7 @@ const OWN: &[&str] = &["kind", "start", "stop", "duration", "rtt", "count", "sta
 /// The maximum number of copies of an application, as in `aqmlab.scenario.applications`.
 const MOST_COPIES: u64 = 1_000;
 
-/// Returns all copies of the applications of `scenario`. `rtt` is the base round-trip time of an
+/// Returns all copies of the applications in `scenario`. `rtt` is the base round-trip time of an
 /// application that states none.
 pub(crate) fn apps(
     scenario: &Scenario,
@@ -99,8 +99,8 @@ fn is_shown(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(char::is_control) && name.chars().count() <= 100
 }
 
-/// Splits the members of an application's table into its keys and the parameters of its kind. A
-/// member that can be either is a parameter.
+/// Splits the members of an application's table into the keys of [`OWN`] and the parameters of the
+/// kind. A member that can be either is a parameter.
 fn own_and_given(kind: &str, table: &Ordered<Plain>) -> (Ordered<Plain>, Vec<(String, Plain)>) {
     let params = AppKind::find(kind).map_or(&[][..], |kind| kind.0.params);
     let is_own = |name: &str| OWN.contains(&name) && !params.iter().any(|one| one.name == name);

@@ -84,7 +84,8 @@ fn needs<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyDict>> {
     Ok(all)
 }
 
-/// Returns the names of the columns of `flows`, or of the metrics of `apps`, with a need's value.
+/// Returns the names of the columns of `flows`, or of the metrics of `apps`, from which a need's
+/// value follows.
 fn measure(measure: Measure) -> Vec<&'static str> {
     match measure {
         Measure::Own(metrics) => metrics.to_vec(),

@@ -75,7 +75,7 @@ pub(crate) fn spp<'py>(
     Ok(result)
 }
 
-/// Returns the columns of the table of round trips, in the order of the rows of the table of flows.
+/// Returns the columns of the table `samples`. Its rows are in the order of the rows of `flows`.
 fn samples(report: &SppReport) -> Columns {
     let mut columns = Columns::default();
     let trips = report.flows.iter().flat_map(|flow| &flow.samples).zip(0_u32..);

@@ -6,8 +6,8 @@ use aqmlab_verdict::{AppRow, FlowRow, Service, Stated, Trial, Verdict, Word};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// A row of `flows`: application, direction, whether it is primary, and the values of the columns
-/// `FLOW_NUMBERS`.
+/// A row of `flows`: application, direction, whether the direction is primary, and the values of
+/// the columns `FLOW_NUMBERS`.
 type FlowValues = (String, String, bool, [f64; FLOW_NUMBERS.len()]);
 
 /// A median over seeds, the ends of its interval, and the number of seeds.

@@ -47,7 +47,8 @@ impl AckTracker {
         self.known.contains(number)
     }
 
-    /// Records a packet.
+    /// Records a received packet. An ack-eliciting packet sets the time at which an acknowledgement
+    /// is due.
     pub(crate) fn on_packet(
         &mut self,
         number: u64,
@@ -119,8 +120,8 @@ impl AckTracker {
         (self.pending, self.due) = (0, None);
     }
 
-    /// Forgets the packets up to `largest`, because the peer has received their acknowledgement
-    /// (§13.2.4).
+    /// Removes the packets up to `largest` from later acknowledgements, because the peer has
+    /// received an acknowledgement of them (§13.2.4).
     pub(crate) fn on_acknowledged(&mut self, largest: u64) {
         self.ranges.remove(0, largest + 1);
     }

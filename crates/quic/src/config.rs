@@ -26,7 +26,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Returns a configuration with the controller `cc` and Ethernet's MTU, without ECN and 0-RTT.
+    /// Returns a configuration with the controller `cc` and Ethernet's MTU, without ECN and without
+    /// 0-RTT.
     pub fn new(cc: Box<dyn CongestionControl>) -> Self {
         Self { cc, mtu: 1_500, ecn: false, zero_rtt: false }
     }

@@ -83,7 +83,7 @@ pub(crate) struct Congest {
     /// The start of the current or last recovery period.
     pub(crate) recovery_start: Option<Instant>,
     in_recovery: bool,
-    /// Whether the window or pacing stopped the sender when it last sent.
+    /// Whether the window or pacing held data when the sender last stopped.
     is_held: bool,
     /// Whether the sender uses the window, so that acknowledgements let the window grow (§7.8).
     pub(crate) limited: bool,
@@ -116,7 +116,8 @@ impl Congest {
         }
     }
 
-    /// Sets the window. After a reduction, also sets the threshold if it equals the window.
+    /// Sets the window to `cwnd`. After a reduction, a threshold that equals the previous window
+    /// becomes `cwnd` too.
     #[cfg(test)]
     pub(crate) fn set_window(&mut self, cwnd: u64, is_reduced: bool) {
         if is_reduced && self.window.cwnd == self.window.ssthresh {
@@ -138,7 +139,8 @@ impl Congest {
         self.cc.on_established(&mut self.window, now, rtt.measured());
     }
 
-    /// Records that a packet in flight is sent.
+    /// Records the sending of a packet that counts as in flight. Returns the packet as the
+    /// controller sees it.
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: u32) -> Packet {
         let nothing_out = self.in_flight == 0;
         if let (true, Some(last)) = (nothing_out, self.last_sent) {
@@ -223,13 +225,13 @@ impl Congest {
         }
     }
 
-    /// Removes a lost packet from the flight.
+    /// Removes a lost packet from the bytes in flight, and counts its bytes as lost.
     pub(crate) fn on_lost(&mut self, packet: &Packet) {
         self.forget(packet);
         self.rate.lost += packet.bytes();
     }
 
-    /// Removes a packet whose keys are discarded (`RemoveFromBytesInFlight`).
+    /// Removes a packet from the bytes in flight (`RemoveFromBytesInFlight`).
     pub(crate) fn forget(&mut self, packet: &Packet) {
         self.in_flight = self.in_flight.saturating_sub(packet.bytes());
     }

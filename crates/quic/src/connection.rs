@@ -17,7 +17,8 @@ use crate::streams::Streams;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The factor of the anti-amplification limit (RFC 9000 §8.1).
 const AMPLIFICATION: u64 = 3;
-/// The number of datagrams that an end sends at a probe timeout (RFC 9002 §6.2.4).
+/// The number of datagrams that an end with packets in flight sends at a probe timeout (RFC 9002
+/// §6.2.4).
 const PROBES: u32 = 2;
 /// The largest number of full datagrams in a burst: that of the initial window (RFC 9002 §7.7).
 const BURST_DATAGRAMS: u64 = 10;
@@ -219,7 +220,7 @@ impl Connection {
         self.state == State::Open && self.idle_at == Instant::NEVER
     }
 
-    /// Returns the next event, if any.
+    /// Removes and returns the next event, if any.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }

@@ -14,7 +14,8 @@ use aqmlab_core::QuicSpace;
 
 use crate::streams::{ReceiveBuffer, SendBuffer};
 
-/// The length in bytes of the `ClientHello` message. The padding of the Initial packet hides it.
+/// The length in bytes of the `ClientHello` message. The padding of the Initial packet makes the
+/// size of the datagram independent of this length.
 const CLIENT_HELLO: u64 = 517;
 /// The length in bytes of the `ServerHello` message.
 const SERVER_HELLO: u64 = 123;
@@ -134,7 +135,8 @@ impl Handshake {
         self.discarded.get(space.index()) != Some(&true)
     }
 
-    /// Receives TLS bytes. Returns whether they complete the handshake at this end.
+    /// Processes received TLS bytes, and queues the messages with which this end answers. Returns
+    /// whether the bytes complete the handshake at this end.
     pub(crate) fn receive(&mut self, space: QuicSpace, offset: u64, len: u32) -> bool {
         self.incoming[space.index()].receive(offset, u64::from(len), false);
         let read = |space: QuicSpace| self.incoming[space.index()].read();

@@ -1,7 +1,7 @@
 //! QUIC without I/O. The inputs are datagrams and the time. The outputs are datagrams and timeouts.
 //!
-//! A [`Connection`] is one end. Its driver passes datagrams and the time to it. After every call
-//! that changes the connection, the driver polls [`Connection::poll_transmit`] and
+//! A [`Connection`] is one end. Its driver passes datagrams and the time to the connection. After
+//! every call that changes the connection, the driver polls [`Connection::poll_transmit`] and
 //! [`Connection::poll_event`] until they return `None`, and schedules
 //! [`Connection::handle_timeout`] for [`Connection::poll_timeout`].
 //!

@@ -13,7 +13,8 @@ use crate::recovery::SentPacket;
 use crate::streams::Chunk;
 use crate::wire::{frame_len, number_len, overhead, packet_len, stream_overhead, varint};
 
-/// The number of free bytes in a datagram below which no packet and no further data frame is begun.
+/// A packet is begun only with at least this many free bytes in the datagram, and a data frame only
+/// with more than this many.
 const LEAST_ROOM: u32 = 32;
 
 /// Whether the congestion window and pacing let a packet leave.
@@ -62,7 +63,8 @@ impl Connection {
         QuicPacket { space, number: self.next[space.index()], zero_rtt, frames }
     }
 
-    /// Builds the packets of one datagram.
+    /// Builds the packets of the next datagram. If there are none, records that the sender stops,
+    /// and until when pacing delays it.
     fn build_packets(&mut self, now: Instant) -> Vec<Built> {
         let mut built = Vec::new();
         let allowance = self.allowance();
@@ -211,7 +213,7 @@ impl Connection {
         repeats
     }
 
-    /// Sends packets as one datagram.
+    /// Joins packets to one datagram, pads it if necessary, records it as sent, and returns it.
     fn send(&mut self, mut built: Vec<Built>, now: Instant) -> Transmit {
         let initial = built.iter().find(|one| one.packet.space == QuicSpace::Initial);
         let is_client = self.handshake.role == Role::Client;

@@ -21,7 +21,8 @@ pub(crate) use probe::{Expiry, Standing};
 pub(crate) use space::SentPacket;
 use space::{Place, Space};
 
-/// The number of later packets whose acknowledgement makes a packet lost (`kPacketThreshold`).
+/// A packet is lost if the largest acknowledged number exceeds the packet's number by at least this
+/// value (`kPacketThreshold`).
 const PACKET_THRESHOLD: u64 = 3;
 /// The duration of persistent congestion in probe timeouts (`kPersistentCongestionThreshold`).
 const PERSISTENT_THRESHOLD: u64 = 3;
@@ -57,7 +58,7 @@ pub struct RecoveryStats {
 /// Consecutive lost packets. They establish persistent congestion if they span enough time
 /// (§7.6.2).
 struct Streak {
-    /// The time of the first round-trip sample. Packets before it do not count.
+    /// The time of the first round-trip sample. Packets sent before it do not count.
     first_sample: Option<Instant>,
     /// The duration of persistent congestion (§7.6.1).
     span: Duration,
@@ -67,7 +68,7 @@ struct Streak {
 }
 
 impl Streak {
-    /// Adds a lost packet.
+    /// Adds a lost packet, if it is ack-eliciting and was not sent before the first sample.
     fn extend(&mut self, packet: &SentPacket) {
         let sent = packet.packet.sent();
         // The acknowledgement with the first sample lets packets leave at the same instant.
@@ -201,8 +202,8 @@ impl Recovery {
         self.spaces.iter().filter_map(oldest).min()
     }
 
-    /// Validates the counts of an acknowledgement and reacts to new marks (`ProcessECN`). Returns
-    /// whether the validation failed.
+    /// Validates the ECN counts of an acknowledgement and reacts to new marks (`ProcessECN`).
+    /// Returns whether the validation failed.
     fn process_ecn(
         &mut self,
         index: QuicSpace,
@@ -284,7 +285,8 @@ impl Recovery {
         Streak { first_sample: self.rtt.first_sample(), span, start: None, is_persistent: false }
     }
 
-    /// Removes the packets of a space whose keys are discarded (`OnPacketNumberSpaceDiscarded`).
+    /// Removes the packets of a space whose keys are discarded, and resets the back-off of the
+    /// probe timeout (`OnPacketNumberSpaceDiscarded`).
     pub(crate) fn discard(&mut self, space: QuicSpace) {
         let space = std::mem::take(&mut self.spaces[space.index()]);
         for sent in space.in_flight() {

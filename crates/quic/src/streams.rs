@@ -125,7 +125,7 @@ pub(crate) struct ReceiveBuffer {
 pub(crate) struct Progress {
     /// The number of bytes that became readable.
     pub(crate) bytes: u64,
-    /// Whether the end of the stream was read.
+    /// Whether this frame made the end of the stream readable.
     pub(crate) finished: bool,
 }
 
@@ -177,7 +177,7 @@ impl Streams {
         &mut self.all[index]
     }
 
-    /// Returns the sending side of a stream, which is created if it does not exist.
+    /// Returns the sending side of a stream. Creates the stream if it does not exist.
     pub(crate) fn sender(&mut self, stream: u32) -> &mut SendBuffer {
         self.first = self.first.min(stream as usize);
         &mut self.stream(stream).send

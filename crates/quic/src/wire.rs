@@ -22,7 +22,8 @@ pub(crate) const fn varint(value: u64) -> u32 {
     }
 }
 
-/// Returns the length of a packet number if `acked` is the largest acknowledged number (§17.1).
+/// Returns the length of the packet number `number` (§17.1). `acked` is the largest acknowledged
+/// number.
 pub(crate) const fn number_len(number: u64, acked: Option<u64>) -> u32 {
     let range = match acked {
         Some(acked) => number - acked,

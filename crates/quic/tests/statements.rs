@@ -10,14 +10,15 @@ const fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// Returns a connection that has been established since 60 ms, with a round-trip time of 40 ms.
+/// Returns a path at 200 ms whose connection is established, with a round-trip time of 40 ms.
 fn established() -> Path {
     let mut path = Path::new(|_| {});
     path.run_until(200);
     path
 }
 
-/// Loses the data packets of the client with these numbers, counted from now on.
+/// Makes the path lose the client's datagrams with stream data whose numbers are in `lost`. The
+/// numbers are counted from 0, from now on.
 fn losing(path: &mut Path, lost: &'static [u64]) {
     let mut count = 0;
     path.fate = Box::new(move |_, sent: &Sent| {

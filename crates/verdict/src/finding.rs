@@ -98,7 +98,7 @@ impl Finding {
         self.value.map_or(Word::NoData, |value| word(&self.need, value))
     }
 
-    /// Returns the words for both ends of the interval of the median, if these two words differ.
+    /// Returns the words for both ends of the median's interval, if these two words differ.
     pub fn words_of_interval(&self) -> Option<[Word; 2]> {
         let (low, high) = statistics::interval(&self.known())?;
         let words = [low, high].map(|value| word(&self.need, value));
@@ -114,7 +114,8 @@ impl Finding {
         self.value.map(|value| margin(&self.need, value))
     }
 
-    /// Returns the name of the need, the value, and the limit that decides the word.
+    /// Returns a text with the name of the need, the value, and the limit that decides the word.
+    /// Without a value, the text states that nothing was measured.
     pub fn brief(&self) -> String {
         let name = self.need.name;
         self.value.map_or_else(
@@ -123,7 +124,8 @@ impl Finding {
         )
     }
 
-    /// Returns the name of the need, the value and both limits.
+    /// Returns a text with the name of the need, the value and both limits. Without a value, the
+    /// text states that nothing was measured.
     pub fn text(&self) -> String {
         let name = self.need.name;
         self.value.map_or_else(

@@ -203,8 +203,8 @@ impl Judged {
         Quality::over(self.requirement.as_ref()?, &scores.collect::<Vec<_>>())
     }
 
-    /// Returns the median over seeds of a transfer's time, if a seed has a time. The median is
-    /// marked as projected if the time of any seed is projected.
+    /// Returns the median, the shortest and the longest time of a transfer over seeds; `None` if no
+    /// seed has a time. The result is marked as projected if the time of any seed is projected.
     fn time(&self) -> Option<TransferTime> {
         let times: Vec<TransferTime> = self.seeds.iter().filter_map(|seed| seed.time).collect();
         let all: Vec<f64> = times.iter().map(|time| time.ms).collect();

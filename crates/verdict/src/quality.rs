@@ -23,9 +23,9 @@ use crate::wording::quantity;
 pub(crate) trait Source {
     /// Returns a percentile of the delays in milliseconds, from the worst direction of `path`.
     fn latency_ms(&self, path: Path, percentile: Percentile) -> Option<f64>;
-    /// Returns the loss in per cent.
+    /// Returns the loss in per cent over the directions of `path`.
     fn loss_percent(&self, path: Path) -> Option<f64>;
-    /// Returns the rate that was available, in Mbit/s.
+    /// Returns the rate that was available in the worst direction of `path`, in Mbit/s.
     fn rate_mbit(&self, path: Path) -> Option<f64>;
 }
 

@@ -21,7 +21,7 @@ pub enum Path {
 }
 
 impl Path {
-    /// Returns the prefix of the names of the columns of `flows` with delays.
+    /// Returns the prefix of the delay columns in the table `flows`.
     pub(crate) const fn prefix(self) -> &'static str {
         if matches!(self, Self::Both) { "rtt" } else { "owd" }
     }

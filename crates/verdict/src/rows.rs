@@ -65,7 +65,7 @@ pub struct FlowRow {
 pub struct AppRow {
     /// The name of the application.
     pub flow: String,
-    /// The name of the measure, which ends with the unit.
+    /// The name of the measure, which ends with the unit if there is one.
     pub metric: String,
     /// The value of the measure; NaN or infinite for a value that does not exist.
     pub value: f64,

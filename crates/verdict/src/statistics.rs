@@ -22,8 +22,8 @@ pub struct Estimate {
     /// The median of the values.
     pub median: f64,
     /// The lower end of the interval that contains the distribution's median with at least 95 %
-    /// confidence. With fewer than six values it is the smallest value, and the confidence is
-    /// lower.
+    /// confidence. With fewer than six values, the lower end is the smallest value, and the
+    /// confidence is lower.
     pub low: f64,
     /// The upper end of the interval.
     pub high: f64,

@@ -16,7 +16,7 @@ pub(crate) const METRICS: [&str; 2] = ["completion_time_s", "read_bytes"];
 /// The completion time of a transfer, in one trial or over seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TransferTime {
-    /// The bytes of all connections of the transfer.
+    /// The number of bytes to transfer over all connections.
     pub size_bytes: u64,
     /// The time in milliseconds, or the median of the times over seeds.
     pub ms: f64,

@@ -1,9 +1,9 @@
-//! Writes tables as JSON, with columns by name. A number without a value is `null`.
+//! Converts tables to JSON, with columns by name. A number without a value is `null`.
 
 use aqmlab_trial::{Column, Table};
 use serde_json::{Value, json};
 
-/// Returns the tables by name.
+/// Returns the tables as a JSON object, by name.
 pub(crate) fn tables<'a>(named: impl Iterator<Item = &'a (&'static str, Table)>) -> Value {
     Value::Object(named.map(|(name, found)| ((*name).to_owned(), table(found))).collect())
 }

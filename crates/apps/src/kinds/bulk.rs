@@ -1,9 +1,9 @@
 //! A bulk transfer: a file, a backup, an update, or iperf.
 //!
 //! Source: iperf 2 as TEACUP starts it (`start_iperf`): TCP that sends as fast as it can, for a
-//! time or for a number of bytes. It uses one connection or several at once (`-P`), and each
-//! carries the whole number of bytes. The sender opens the connection. A transfer over QUIC has the
-//! same form: a stream from the end that opens the connection.
+//! time or for a number of bytes. One connection or several parallel connections (`-P`) each carry
+//! the whole number of bytes. The sender opens the connection. A transfer over QUIC has the same
+//! form: a stream from the end that opens the connection.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
@@ -62,10 +62,11 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// A transfer of up to 10 MB is judged by its time. Any other transfer is compared with its fair
-/// share of the line. A flow is reasonably fair within a factor of two (RFC 5348 §1), so half of
-/// the fair share is preferred. G.1010 accepts four times the preferred time, so a quarter of this
-/// rate, 12.5 % of the fair share, is tolerable.
+/// A transfer of up to 10 MB is judged by its time if it is complete or has lasted at least the
+/// tolerable time. Any other transfer is compared with its fair share of the line. A flow is
+/// reasonably fair within a factor of two (RFC 5348 §1), so half of the fair share is preferred.
+/// G.1010 accepts four times the preferred time, so a quarter of the preferred rate, 12.5 % of the
+/// fair share, is tolerable.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "bulk",
     "gets its part of the line",
@@ -204,8 +205,8 @@ impl App for Bulk {
 }
 
 impl Bulk {
-    /// Returns whether every connection delivered all of its bytes. A connection that was stopped
-    /// delivered fewer.
+    /// Returns whether every connection has ended with at least `size` bytes delivered. A
+    /// connection that is stopped early ends with fewer.
     fn is_done(&self) -> bool {
         self.transfers.iter().all(|transfer| transfer.done.is_some() && transfer.read >= self.size)
     }

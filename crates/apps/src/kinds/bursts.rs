@@ -108,9 +108,9 @@ pub const KINDS: &[Kind<dyn App>] = &[
 
 const LATE: Need = Need::up_to("late", Measure::Own(&["late_percent"]), [0.0, 5.0], "%");
 
-/// A transfer with a deadline is late if it takes longer. Without a deadline, transfers of up to 10
-/// MB are judged as bulk data. `bursts` stand for pages and mails, and are also judged by their
-/// round trips.
+/// A transfer with a deadline is late if it takes longer than the deadline. Without a deadline,
+/// transfers of up to 10 MB are judged as bulk data. `bursts` stands for web pages and mail, so its
+/// round trips are judged too.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "bursts",
@@ -165,7 +165,7 @@ struct Bursts {
     started: Instant,
     begun: u64,
     late: u64,
-    /// The transfers that have not been read completely.
+    /// The transfers in progress.
     active: Vec<Burst>,
     took: Quantiles,
 }
@@ -229,8 +229,9 @@ impl Bursts {
         }
     }
 
-    /// Returns the 75th percentile of the times of transfers, if there are any. An unfinished
-    /// transfer counts with its age if that age exceeds the tolerable time.
+    /// Returns the 75th percentile of the transfer times in milliseconds; `None` if no transfer
+    /// counts. An unfinished transfer counts, with its age, only if its age exceeds the tolerable
+    /// time.
     fn usual_ms(&self, now: Instant) -> Option<f64> {
         let mut times = self.took.clone();
         for burst in &self.active {

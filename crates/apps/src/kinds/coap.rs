@@ -1,13 +1,13 @@
 //! CoAP: confirmable requests over UDP, one at a time.
 //!
 //! Source: RFC 7252 §4.2 and §4.8. A request is repeated at most `MAX_RETRANSMIT` times. The first
-//! timeout is drawn between `ACK_TIMEOUT` and `ACK_TIMEOUT` × `ACK_RANDOM_FACTOR`, and doubles with
-//! each repetition. `NSTART` is 1, so the next request waits until the current request ends. The
-//! acknowledgement carries the response (§5.2.1). A repeated request gets the stored response again
-//! (§4.5).
+//! timeout is drawn between `ACK_TIMEOUT` and `ACK_TIMEOUT` × `ACK_RANDOM_FACTOR`; each repetition
+//! doubles the timeout. `NSTART` is 1, so the next request waits until the current request ends.
+//! The acknowledgement carries the response (§5.2.1). A repeated request gets the stored response
+//! again (§4.5).
 //!
-//! A retransmission is spurious if a response to an earlier copy arrives after the retransmission
-//! was sent. A real acknowledgement does not distinguish copies; the tag does, for this measurement
+//! A retransmission is spurious if the first response that arrives answers an earlier copy of the
+//! request. A real acknowledgement does not distinguish copies; the tag does, for this measurement
 //! only.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Side, Value};
@@ -22,8 +22,8 @@ use crate::{App, Carries, ConnId, Datagram, Io, Notice, Open, schedule};
 #[cfg(test)]
 mod tests;
 
-/// The length of a request's header in bytes. It contains the fixed header, a token of 4 bytes, an
-/// option with a path of 8 bytes, and the payload marker.
+/// The length of a request's header in bytes. The header consists of the fixed header, a token of 4
+/// bytes, an option with a path of 8 bytes, and the payload marker.
 const REQUEST_HEADER: u32 = 4 + 4 + 9 + 1;
 /// The length of a response's header in bytes: the fixed header and the token.
 const RESPONSE_HEADER: u32 = 4 + 4;
@@ -151,8 +151,8 @@ struct Coap {
 }
 
 impl Coap {
-    /// Begins the next request if it is due and no request is in progress. If the request is not
-    /// yet due, sets a wake-up for it.
+    /// Does nothing after the stop or while a request is in progress. Otherwise begins the next
+    /// request if it is due, or sets a wake-up for its due time.
     fn next(&mut self, io: &mut dyn Io) {
         if !self.running || self.exchange.is_some() {
             return;

@@ -3,18 +3,19 @@
 //!
 //! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny. The module `abr`
 //! has the rules of dash.js 2.0.0, and `bola` the rule of dash.js 2.9.3. While the buffer is below
-//! a limit, the player requests the next segment at once. The limit is 12 s. At the highest rate it
-//! is 30 s, or 60 s for a video of at least 600 s or without end. At or above the limit, the player
-//! checks again after a second. A segment that takes too long is abandoned: the player resets the
-//! connection and opens a new connection. A failed request is repeated up to three times, each time
-//! after a second.
+//! a limit, the player requests the next segment at once. At the highest rate the limit is 30 s, or
+//! 60 s for a video of at least 600 s or without end. At other rates the limit is 12 s. At or above
+//! the limit, the player checks again after a second. Unless the rate is fixed, a segment that
+//! takes too long is abandoned: the player resets the connection and opens a new connection. A
+//! failed request is repeated up to three times, each time after a second.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
 //! throughput counts the response's header with its body. The player chooses a rate before each
 //! request, as dash.js does since 2.1. In 2.0.0 the request comes first: `ScheduleController` calls
-//! `getNextFragment` while it evaluates the arguments of `getPlaybackQuality`. A choice therefore
-//! takes effect at the second request after it. For 10 s after an abandoned segment, this player
-//! may still choose a lower rate; 2.0.0 keeps its choice unless its buffer is empty.
+//! `getNextFragment` while it evaluates the arguments of `getPlaybackQuality`. In 2.0.0, a choice
+//! therefore takes effect at the second request after the choice. For 10 s after an abandoned
+//! segment, this player may still choose a lower rate; 2.0.0 keeps its choice unless its buffer is
+//! empty.
 
 use aqmlab_core::{Args, BitRate, Bounds, Duration, Instant, Kind, Param, Side, Value};
 
@@ -147,8 +148,8 @@ const STARTUP: Need =
 const LINES: Measure = Measure::Own(&["picture_mean_lines"]);
 
 /// The picture is judged by the resolutions of television. High definition begins at 720 lines, and
-/// standard definition at 480 lines. A video that offers fewer lines is compared with its own best
-/// picture.
+/// standard definition at 480 lines. A limit above the lines that the video offers is lowered to
+/// these lines.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "dash",

@@ -41,7 +41,8 @@ mod tests;
 
 const TITLES: &[&str] = &["q3", "hl2cs", "hl2dm", "hlcs", "hldm", "et2pro", "q4"];
 
-/// The range of the random delay of the server's first update (TEACUP: `random() / 25` seconds).
+/// The range of the random delay before the server's first update to a client (TEACUP:
+/// `random() / 25` seconds).
 const SPREAD: Duration = Duration::from_millis(40);
 
 /// Registers `game`.

@@ -65,10 +65,11 @@ pub const NEEDS: &[Needs] = &[Needs::of(
 
 const LOSS: Measure = Measure::Own(&["loss_up_percent", "loss_down_percent"]);
 
-/// A request that reached the server: the number of the response, and the one-way delay of the
-/// request.
+/// A request that reached the server and whose response has not been read.
 struct Waiting {
+    /// The number of the response.
     answer: u16,
+    /// The one-way delay of the request.
     sent: Duration,
 }
 

@@ -3,8 +3,8 @@
 //! Source: MQTT 3.1.1. Fixed headers have 2 to 5 bytes (§2.2). The model has CONNECT and CONNACK
 //! (§3.1, §3.2), and PUBLISH at quality of service 0, 1 and 2 (§3.3–3.7, §4.3). Quality 1 uses
 //! PUBACK; quality 2 uses PUBREC, PUBREL and PUBCOMP. The client sends PINGREQ if it has sent
-//! nothing for the keep-alive time (§3.1.2.10). As in Eclipse Paho, at most 20 messages await their
-//! acknowledgement; further messages are queued.
+//! nothing for the keep-alive time (§3.1.2.10). By default, as in Eclipse Paho, at most 20 messages
+//! await their acknowledgement; further messages are queued.
 //!
 //! Differences: no subscriber reads the messages, and a lost connection is not reopened. DISCONNECT
 //! is left out, because nothing is sent after the application's stop.
@@ -179,13 +179,13 @@ struct Mqtt {
     inflight: u64,
     nodelay: bool,
     running: bool,
-    /// Whether the broker has accepted the client.
+    /// Whether the client has read CONNACK.
     accepted: bool,
     link: Option<Link>,
     /// The time at which the connection was opened.
     opened: Instant,
     stopped: Option<Instant>,
-    /// The time at which the broker accepted the connection.
+    /// The time at which the client read CONNACK, when the schedule of messages begins.
     started: Instant,
     last_sent: Instant,
     published: u64,
@@ -219,7 +219,7 @@ impl Mqtt {
     }
 
     /// Publishes every message that is due, while the limit of unacknowledged messages and the send
-    /// buffer permit. Requests a wake-up for the next message.
+    /// buffer permit. After each message, requests a wake-up for the next.
     fn publish_due(&mut self, io: &mut dyn Io) {
         while self.running && self.accepted && self.may_publish() && self.due() <= io.now() {
             let due = self.due();
@@ -269,7 +269,7 @@ impl Mqtt {
         }
     }
 
-    /// Lets the client read a packet and answer it.
+    /// Lets the client read a packet, answer it, and publish every message that is due.
     fn hear(&mut self, control: Control, io: &mut dyn Io) {
         match control {
             Control::Connack => {

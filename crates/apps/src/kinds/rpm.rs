@@ -2,11 +2,11 @@
 //!
 //! Source: draft-ietf-ippm-responsiveness (a9c9536 of 2026-07-06). A client loads the line in one
 //! direction and measures round trips while the line is loaded. The load consists of endless
-//! transfers over HTTP/2, downloads (GET) or uploads (POST). It begins with one connection, and each
-//! interval adds one. Two kinds of probes request an object of one byte. A foreign probe opens a
-//! connection for its request. A self probe uses one of the connections of the load, drawn
-//! uniformly. The first stage ends when the goodput is stable, and the second stage when the
-//! responsiveness is stable.
+//! transfers over HTTP/2, downloads (GET) or uploads (POST). By default it begins with one
+//! connection, and each interval adds one. Two kinds of probes request an object of one byte. A
+//! foreign probe opens a connection for its request. A self probe uses one of the connections of
+//! the load, drawn uniformly. The first stage ends when the goodput is stable, and the second stage
+//! when the responsiveness is stable.
 //!
 //! These modules follow the draft:
 //!
@@ -23,9 +23,10 @@
 //! first. The client knows no capacity before the end of the first interval, so the probes begin
 //! with the second interval. The capacity that bounds the probes is the goodput of the latest
 //! complete interval. "The past MAD values" include the present value. A stage has a maximum number
-//! of intervals; the draft only recommends such a limit. Ten intervals of 1 s are the draft's example
-//! of 10 s, which is older than its interval of 5 s. The goodput of an upload is the number of bytes
-//! in frames that the client hands to its socket, because the client does not know when they arrive.
+//! of intervals; the draft only recommends such a limit. The default of ten intervals follows the
+//! draft's example of a limit of 10 s, which is ten intervals of 1 s. This example is older than
+//! the draft's interval of 5 s. The goodput of an upload is the number of bytes in frames that the
+//! client hands to its socket, because the client does not know when they arrive.
 //!
 //! Differences: the sockets have neither `TCP_NOTSENT_LOWAT` nor `TCP_REPLENISH_TIME`, which the
 //! draft recommends, so a self probe also waits behind the data in the send buffer. There is no
@@ -53,7 +54,7 @@ use direction::{DirectionTest, Progress};
 use pace::Limits;
 use stages::Rule;
 
-/// The bounds of a parameter that is a proportion. Zero would leave nothing.
+/// The bounds of a parameter that is a proportion and must be above zero.
 const PROPORTION: Bounds = Bounds::Real(0.001, 1.0);
 
 /// Registers `rpm`.

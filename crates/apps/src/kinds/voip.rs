@@ -157,8 +157,8 @@ const NAMES: [Names; 2] = [
 ];
 
 impl Voip {
-    /// Adds the opinion score, the rating, the late packets and the delay of `direction` to `out`.
-    /// Returns `None` if no packet was sent in that direction.
+    /// Adds the opinion score, the rating, the percentage of late packets and the mouth-to-ear
+    /// delay of `direction` to `out`. Returns `None` if no packet was sent in that direction.
     fn rate(&self, direction: Direction, out: &mut Summary) -> Option<()> {
         let names = &NAMES[direction.index()];
         let playout = &self.playouts[direction.index()];

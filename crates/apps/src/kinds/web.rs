@@ -5,7 +5,7 @@
 //! one connection per host carries all requests. In HTTP/3 each request has its own stream. The
 //! page load time ends with the last object. It consists of a DNS lookup, the handshakes, one round
 //! trip for each step that discovers objects, and the transfers. The module `page` defines the
-//! pages. The pause is exponential with a mean of 30 s, as in the 3GPP model.
+//! pages. The pause is exponential, by default with a mean of 30 s, as in the 3GPP model.
 //!
 //! Differences: servers of HTTP/2 and HTTP/3 respond in the order of requests, without priorities
 //! and without limits of their own flow control. An unanswered lookup is repeated every 5 s, the

@@ -145,7 +145,7 @@ struct Leg {
 /// A call that has started.
 struct Session {
     conn: ConnId,
-    /// The contents of the datagrams on the path from each end.
+    /// The contents of the datagrams in flight from each end.
     wires: [Wire; 2],
     legs: Vec<Leg>,
     stopped: Option<Instant>,

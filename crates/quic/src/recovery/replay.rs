@@ -78,7 +78,7 @@ struct Replay {
     name: String,
     recovery: Recovery,
     standing: Standing,
-    /// The number of each packet in flight, by the total of bytes sent before it.
+    /// The number of each packet that counted as in flight, by the total of bytes sent before it.
     numbers: Vec<(u64, u64)>,
     /// The lost packets that the model found and quinn has not yet reported.
     lost: Vec<u64>,

@@ -14,11 +14,11 @@ const MOST_ACK_ONLY: usize = 1_000;
 #[derive(Clone, Debug)]
 pub(crate) struct SentPacket {
     pub(crate) ack_eliciting: bool,
-    /// Whether the packet carries an ECN codepoint.
+    /// Whether the packet was sent with ECT(0).
     pub(crate) ecn: bool,
     /// The frames, without acknowledgements.
     pub(crate) frames: Vec<QuicFrame>,
-    /// The largest packet that the packet acknowledges.
+    /// The largest packet number that the packet acknowledges, if any.
     pub(crate) acks: Option<u64>,
     pub(crate) packet: Packet,
 }
@@ -32,7 +32,7 @@ pub(super) enum Place {
     /// The packet only acknowledges, so it is not in flight.
     AckOnly {
         sent: Instant,
-        /// The largest packet that the packet acknowledges.
+        /// The largest packet number that the packet acknowledges, if any.
         acks: Option<u64>,
     },
     InFlight(SentPacket),

@@ -43,7 +43,7 @@ pub(crate) enum Fate {
     Lost,
 }
 
-/// A function that decides about datagrams.
+/// A function that decides the fate of a datagram, given its number and the datagram.
 pub(crate) type Decide = Box<dyn FnMut(u64, &Sent) -> Fate>;
 
 /// Two connections and the path between them.

@@ -80,7 +80,8 @@ impl Throughputs {
         self.0.len()
     }
 
-    /// Returns the mean of the last `n` samples, if any, times the safety factor, in whole kbit/s.
+    /// Returns the mean of up to `n` of the last samples, times the safety factor, in whole kbit/s;
+    /// `None` without a sample.
     pub(crate) fn safe_kbps(&self, n: usize) -> Option<f64> {
         let n = n.min(self.0.len());
         let sum: f64 = self.iter().take(n).sum();
@@ -102,8 +103,8 @@ impl DashJs {
         strong.or_else(|| Self::throughput(view, throughputs)).unwrap_or(view.quality)
     }
 
-    /// DEFAULT: returns the index of the highest rate that the throughput can carry, if the buffer
-    /// is LOADED.
+    /// DEFAULT: returns the result of [`index_for`] for the average throughput, if the buffer is
+    /// LOADED and there is a sample.
     fn throughput(view: View, throughputs: &Throughputs) -> Option<usize> {
         let kbps = throughputs.safe_kbps(SAMPLES).filter(|_| view.loaded)?;
         Some(index_for(view.rates, kbps))
@@ -142,6 +143,7 @@ pub(crate) struct Progress {
 }
 
 /// Returns the lower index at which to request a segment again, if the segment would take too long.
+/// Returns `None` within [`GRACE`].
 pub(crate) fn abandon(progress: Progress, quality: usize, rates: &[u64]) -> Option<usize> {
     let Progress { elapsed, read, size, length, patience } = progress;
     if quality == 0 || elapsed < GRACE || read >= size {

@@ -12,7 +12,7 @@ use aqmlab_core::{Duration, Instant, math};
 
 use super::abr::{Throughputs, View, index_for};
 
-/// `MINIMUM_BUFFER_S`: the minimum target of the buffer in seconds.
+/// `MINIMUM_BUFFER_S`: the buffer level in seconds up to which BOLA never waits.
 const MINIMUM_S: f64 = 10.0;
 /// `MINIMUM_BUFFER_PER_BITRATE_LEVEL_S`: the seconds that each rate adds to the target.
 const PER_LEVEL_S: f64 = 2.0;
@@ -31,9 +31,9 @@ const RAISING_RATIO: f64 = 1.3;
 pub(crate) struct Law {
     rates: Vec<u64>,
     utilities: Vec<f64>,
-    /// BOLA's parameter Vp.
+    /// BOLA's parameter Vp in seconds, the weight of the utility against the buffer level.
     vp: f64,
-    /// BOLA's parameter gp.
+    /// BOLA's parameter gp, which is added to each utility.
     gp: f64,
 }
 
@@ -136,8 +136,8 @@ impl Bola {
         self.limit_buffer(index, buffer_s, view.top())
     }
 
-    /// Chooses a rate by throughput until a segment is buffered. The placeholder is set so that
-    /// BOLA would choose the same rate.
+    /// Chooses a rate by throughput until a segment is buffered and there is a throughput sample.
+    /// The placeholder is set so that BOLA would choose the same rate.
     fn start_up(&mut self, view: View, segment: Duration, throughputs: &Throughputs) -> Choice {
         let index = average(throughputs).map_or(view.quality, |kbps| index_for(view.rates, kbps));
         let buffer_s = view.buffer.as_secs_f64();
@@ -147,9 +147,9 @@ impl Bola {
         Choice::Ask(index)
     }
 
-    /// Reduces the placeholder, at most to zero, by the excess of the buffer over the maximum for
-    /// `index`. Returns a wait for the rest of the excess. Returns a request if there is no rest,
-    /// or at the highest rate.
+    /// Reduces the placeholder, at most to zero, by the excess of the buffer and the placeholder
+    /// over the maximum for `index`. Returns a wait for the rest of the excess. Returns a request
+    /// if there is no rest, or at the highest rate.
     fn limit_buffer(&mut self, index: usize, buffer_s: f64, top: usize) -> Choice {
         let excess_s = (buffer_s + self.placeholder_s - self.law.most_s(index)).max(0.0);
         let given = excess_s.min(self.placeholder_s);

@@ -45,8 +45,8 @@ const RATES_15S: [u64; 20] = [
     3_748_236,
 ];
 
-/// The height of the picture in lines at each rate. The heights are the resolutions in the MPDs. If
-/// the MPD of a rate was not available, the rate has the height of a neighbouring rate.
+/// The height of the picture in lines at each rate. The heights come from the MPDs. If the MPD of a
+/// rate was not available, the rate has the height of a neighbouring rate.
 pub(crate) const LINES: [u16; 20] = [
     240, 240, 240, 360, 360, 360, 360, 360, 480, 480, 720, 720, 720, 720, 1080, 1080, 1080, 1080,
     1080, 1080,
@@ -121,7 +121,7 @@ const MEASURED: [(usize, Spread); 14] = [
 ];
 
 /// Returns the spread of the rate at `index` of a ladder of 20 rates, interpolated between the
-/// measured spreads.
+/// measured spreads. The lowest rate has the spread of the second.
 pub(crate) fn spread_of(index: usize) -> Spread {
     let after = MEASURED.iter().find(|(at, _)| *at >= index);
     let before = MEASURED.iter().rev().find(|(at, _)| *at <= index);

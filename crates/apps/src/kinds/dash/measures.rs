@@ -46,15 +46,16 @@ impl Measures {
         self.lines.add(f64::from(lines));
     }
 
-    /// Returns the time to the first picture. If there is no picture yet, returns the waiting time
-    /// so far if it exceeds the tolerable time.
+    /// Returns the time to the first picture in milliseconds. Before the first picture, returns the
+    /// waiting time so far if it exceeds [`MOST_STARTUP_MS`], and `None` otherwise.
     fn startup_ms(player: &Player) -> Option<f64> {
         let began = player.startup().map(|span| span.as_secs_f64() * 1e3);
         let waiting = player.asked_ago().as_secs_f64() * 1e3;
         began.or(Some(waiting).filter(|&ms| ms > MOST_STARTUP_MS))
     }
 
-    /// Returns the linear quality of experience per segment, once there is a picture.
+    /// Returns the linear quality of experience per segment; `None` before the first picture or the
+    /// first complete segment.
     fn quality(&self, player: &Player) -> Option<f64> {
         let segments = self.represented.count() as f64;
         let waited = player.stalls().1 + player.startup()?;

@@ -66,7 +66,8 @@ impl Player {
         self.since = self.since.max(now);
     }
 
-    /// Adds a segment. Playback starts or continues if the level is at least [`STALL_THRESHOLD`].
+    /// Advances playback to `now`, and adds a segment. Playback starts or continues if the level is
+    /// at least [`STALL_THRESHOLD`].
     pub(crate) fn append(&mut self, segment: Duration, now: Instant) {
         self.advance(now);
         self.level += segment;
@@ -79,7 +80,7 @@ impl Player {
         }
     }
 
-    /// Records that the last segment has arrived.
+    /// Advances playback to `now`, and records that the last segment has arrived.
     pub(crate) fn complete(&mut self, now: Instant) {
         self.advance(now);
         self.complete = true;
@@ -116,7 +117,7 @@ impl Player {
         (self.stalls, self.stalled + lasting)
     }
 
-    /// Returns the time played.
+    /// Returns the playing time played as of the last advance.
     pub(crate) const fn played(&self) -> Duration {
         self.played
     }

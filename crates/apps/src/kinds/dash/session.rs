@@ -15,7 +15,7 @@ use crate::{ConnId, Io, Notice, Open};
 const INITIAL_KBPS: f64 = 1_000.0;
 /// The time after which the scheduler checks again if nothing is to be requested.
 const POLL: Duration = Duration::from_secs(1);
-/// `STABLE_BUFFER_TIME`: the buffer target below the highest rate.
+/// `STABLE_BUFFER_TIME`: the buffer target at every rate except the highest.
 const STABLE: Duration = Duration::from_secs(12);
 /// The buffer target at the highest rate, for videos shorter than [`LONG`].
 const AT_TOP: Duration = Duration::from_secs(30);
@@ -102,7 +102,7 @@ pub(crate) struct Session {
     /// The number of the segment in progress, or of the next segment.
     number: u64,
     request: Option<Request>,
-    /// Whether this segment has already been abandoned once.
+    /// Whether segment `number` has been abandoned before.
     abandoned: bool,
     retries: u32,
     /// The time before which the rate must not rise.
@@ -112,7 +112,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Starts a session: opens the connection and requests the first segment.
+    /// Starts a session: opens the connection, and requests the first segment or a wake-up.
     pub(crate) fn start(config: Config, io: &mut dyn Io) -> Self {
         let rates: Vec<u64> = config.ladder.iter().map(|(rate, _)| *rate).collect();
         let rules = match config.abr {
@@ -188,7 +188,8 @@ impl Session {
         }
     }
 
-    /// Lets the player read a part of a segment.
+    /// Processes `bytes` that the player has read of a response: completes the segment, or
+    /// considers abandoning it.
     fn receive(&mut self, bytes: u64, io: &mut dyn Io) {
         let now = io.now();
         self.link.responses.advance(bytes);
@@ -220,7 +221,8 @@ impl Session {
         self.schedule(io);
     }
 
-    /// Records a segment: its rate, its throughput, and the player's sample.
+    /// Records a segment: its rate, achieved rate, picture height, size and download time, the
+    /// buffer level, and the player's sample.
     ///
     /// The achieved rate is computed as Kua et al. (2017, §III-E) compute it from a capture. It is
     /// the length in the response's header, divided by the time from the request to the last byte.
@@ -264,8 +266,8 @@ impl Session {
         }
     }
 
-    /// Requests the next segment or a wake-up for another check. After the last segment, closes the
-    /// connection.
+    /// Does nothing while a request is in progress. Otherwise requests the next segment or a
+    /// wake-up for another check; after the last segment, closes the connection.
     fn schedule(&mut self, io: &mut dyn Io) {
         if self.request.is_some() {
             return;
@@ -361,7 +363,7 @@ impl Session {
         self.wake_in(RETRY, io);
     }
 
-    /// Returns the measures until `now`.
+    /// Returns the measures until `now`, or until the session ended.
     pub(crate) fn summary(&self, now: Instant) -> Summary {
         let mut player = self.player.clone();
         if self.running {

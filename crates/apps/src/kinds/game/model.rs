@@ -36,7 +36,8 @@ fn unfolded(bytes: f64, players: f64, growth: f64) -> f64 {
 /// A model of a game's traffic.
 #[derive(Debug)]
 pub(super) enum Model {
-    /// pktgen. `growth` is the number of bytes that each player adds to an update. `least` is the
+    /// pktgen. `growth` is the number of bytes that each of `players` adds to an update. `s2c` is
+    /// the time between the server's updates, and `c2s` between a client's packets. `least` is the
     /// minimum payload of a client's packet in bytes.
     Pktgen { growth: f64, players: f64, s2c: Duration, c2s: Duration, least: f64 },
     /// Counter-Strike by Färber.
@@ -74,7 +75,8 @@ impl Model {
         }
     }
 
-    /// Returns the time from a packet of `side` to the next packet of this side.
+    /// Returns the time between two packets of `side` that belong to one client, without the excess
+    /// of a sleep.
     pub(super) fn gap(&self, side: Side, rng: &mut Rng) -> Duration {
         match (self, side) {
             (Self::Pktgen { s2c, .. }, Side::Wan) => *s2c,

@@ -22,7 +22,8 @@ pub(crate) struct Sizes {
 /// The messages of the two ends.
 #[derive(Clone, Copy, Debug)]
 enum Message {
-    /// A message of the TLS handshake. The value is the number of round trips after it.
+    /// A message of the TLS handshake. The value is the number of further round trips of the
+    /// handshake.
     Tls(u32),
     /// The request of a probe, or the response to it. The value is the time of the request.
     Probe(Instant),
@@ -60,7 +61,8 @@ impl Channel {
         Self { conn, sizes, up, down, sender: None }
     }
 
-    /// Begins the TLS handshake. Returns whether there is none, so that requests may be sent.
+    /// Begins the TLS handshake, if there is one. Returns whether there is none, so that requests
+    /// may be sent.
     pub(crate) fn secure(&mut self, io: &mut dyn Io) -> bool {
         if let Some(left) = self.sizes.tls_rtts.checked_sub(1) {
             self.up.push(HELLO, Message::Tls(left), io);
@@ -68,8 +70,8 @@ impl Channel {
         self.sizes.tls_rtts == 0
     }
 
-    /// Requests an object of one byte. Returns the bytes of the body that the client handed to its
-    /// socket.
+    /// Requests an object of one byte. Returns the bytes of an upload's frames that the client then
+    /// handed to its socket.
     pub(crate) fn probe(&mut self, io: &mut dyn Io) -> u64 {
         self.up.push(self.sizes.request, Message::Probe(io.now()), io);
         self.fill(Side::Home, io)
@@ -92,12 +94,12 @@ impl Channel {
         if from == Side::Home { &mut self.up } else { &mut self.down }
     }
 
-    /// Writes at `at` as much as the send buffer accepts. Returns the bytes of the body's frames
-    /// that were handed to the socket. The rest of a frame that the send buffer did not accept
-    /// precedes the next message.
+    /// Writes at `at` as much as the send buffer accepts. Returns the total length of the body's
+    /// frames that were begun. The rest of a frame that the send buffer did not accept precedes the
+    /// next message.
     ///
-    /// If the send buffer accepts the message of a probe completely, no notice of new space follows.
-    /// The body then continues at once.
+    /// If the send buffer accepts the message of a probe completely, no notice of new space
+    /// follows. The body then continues at once.
     pub(crate) fn fill(&mut self, at: Side, io: &mut dyn Io) -> u64 {
         let is_sender = self.sender == Some(at);
         let pipe = self.pipe(at);
@@ -138,7 +140,8 @@ impl Channel {
         }
     }
 
-    /// Returns the next message that the client has read and must act on.
+    /// Processes the messages that the client has read, up to the end of the TLS handshake or the
+    /// response to a probe, which it returns. Returns `None` if neither was read.
     pub(crate) fn hear(&mut self, io: &mut dyn Io) -> Option<Heard> {
         loop {
             match self.down.pop()? {

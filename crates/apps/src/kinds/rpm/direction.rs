@@ -1,4 +1,4 @@
-//! The test of one direction.
+//! The test of one direction: its load, its probes and its intervals.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +32,9 @@ struct Load {
     is_active: bool,
 }
 
-/// The kinds of wake-ups, in the lowest bits of their tokens.
+/// The kind of a wake-up that ends an interval, in the lowest bit of its token.
 const EVALUATE: u64 = 0;
+/// The kind of a wake-up that sends a probe.
 const PROBE: u64 = 1;
 
 /// The test of one direction, in progress or ended.
@@ -262,8 +263,8 @@ impl DirectionTest {
         }
     }
 
-    /// Handles a connection that ended although the test did not end it. The failure of a connection
-    /// of the load ends the test.
+    /// Handles a connection that ended although the test did not end it. The failure of a
+    /// connection of the load ends the test.
     fn on_closed(&mut self, conn: ConnId, io: &mut dyn Io) {
         self.foreign.remove(&conn);
         if self.load(conn).is_some() {

@@ -25,7 +25,7 @@ impl ForeignProbe {
         Self { channel, began, opened: None, requested: None, tls_rtts }
     }
 
-    /// Continues after the TCP handshake.
+    /// Begins the TLS handshake after the TCP handshake; without TLS, sends the request.
     pub(crate) fn opened(&mut self, io: &mut dyn Io) {
         if self.opened.is_none() {
             self.opened = Some(io.now());
@@ -40,8 +40,8 @@ impl ForeignProbe {
         self.channel.probe(io);
     }
 
-    /// Processes the messages that the client has read. Returns the times of the probe when its
-    /// response has arrived.
+    /// Processes the messages that the client has read. When the response has arrived, closes the
+    /// connection and returns the times of the probe.
     pub(crate) fn hear(&mut self, io: &mut dyn Io) -> Option<ForeignTimes> {
         while let Heard::Secured = self.channel.hear(io)? {
             self.request(io);

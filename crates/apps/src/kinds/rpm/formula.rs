@@ -28,32 +28,33 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    /// Returns the responsiveness on connections of their own: the number of round trips per
-    /// minute, where a round trip takes the mean of the times of a foreign probe.
+    /// Returns the responsiveness of foreign probes, in round trips per minute. A round trip takes
+    /// the mean of the TCP, TLS and HTTP times. Returns `None` without a TCP time or an HTTP time.
     pub(crate) fn foreign_rpm(&self) -> Option<f64> {
         let (tcp, http) = (self.tcp_foreign?, self.http_foreign?);
         let times: Vec<f64> = [tcp, http].into_iter().chain(self.tls_foreign).collect();
         per_minute(times.iter().sum::<f64>() / times.len() as f64)
     }
 
-    /// Returns the responsiveness on the connections of the load.
+    /// Returns the responsiveness of self probes, in round trips per minute; `None` without a time.
     pub(crate) fn loaded_rpm(&self) -> Option<f64> {
         self.http_loaded.and_then(per_minute)
     }
 
-    /// Returns the responsiveness: the mean of both rates.
+    /// Returns the mean of [`Self::foreign_rpm`] and [`Self::loaded_rpm`]; `None` if one is
+    /// unknown.
     pub(crate) fn responsiveness_rpm(&self) -> Option<f64> {
         Some(f64::midpoint(self.foreign_rpm()?, self.loaded_rpm()?))
     }
 }
 
-/// Returns the number of times `ms` in a minute; `None` if `ms` is zero.
+/// Returns the number of round trips of `ms` milliseconds in a minute; `None` if `ms` is zero.
 fn per_minute(ms: f64) -> Option<f64> {
     (ms > 0.0).then(|| MINUTE_MS / ms)
 }
 
-/// Returns whether the standard deviation of `values` is less than `tolerance` times the last of
-/// them. The standard deviation is that of a population.
+/// Returns whether the standard deviation of `values` is less than `tolerance` times the last
+/// value. The standard deviation is that of a population. Returns false without values.
 pub(crate) fn is_stable(values: &[f64], tolerance: f64) -> bool {
     let Some(&present) = values.last() else { return false };
     let count = values.len() as f64;

@@ -40,8 +40,8 @@ impl Interval {
     }
 }
 
-/// The last intervals of a test, as many as a moving average has. The last of them is in progress
-/// while the test runs.
+/// The last intervals of a test, at most as many as a moving average has. The last of them is in
+/// progress while the test runs.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     distance: usize,
@@ -115,7 +115,7 @@ impl History {
         self.window().flat_map(|one| kind(&one.samples)).copied().collect()
     }
 
-    /// Returns the trimmed means of the times of the completed probes.
+    /// Returns the trimmed mean times of the probes completed in the intervals of the history.
     pub(crate) fn means(&self, trim: f64) -> Means {
         Means {
             tcp_foreign: trimmed_mean(self.samples(|all| &all.tcp_foreign), trim),
@@ -125,7 +125,8 @@ impl History {
         }
     }
 
-    /// Returns the number of completed foreign probes and of completed self probes.
+    /// Returns the number of foreign probes and the number of self probes completed in the
+    /// intervals of the history.
     pub(crate) fn probes(&self) -> [usize; 2] {
         let count = |kind: fn(&Samples) -> &Vec<f64>| {
             self.window().map(|one| kind(&one.samples).len()).sum::<usize>()

@@ -7,8 +7,9 @@ use crate::{ConnId, Transport};
 /// A load that does not grow. Its connections together fill the link of the test's network.
 const STEADY: [(&str, Value); 2] = [("initial", Value::Count(4)), ("increment", Value::Count(0))];
 
-/// The goodput of the test's network: its rate without headers. Foreign probes take up to 5 %.
+/// The goodput of the test's network in Mbit/s: its rate without headers.
 const GOODPUT_MBIT: f64 = 10.0 * 1_448.0 / 1_500.0;
+/// The maximum rate of the foreign probes in Mbit/s.
 const PROBES_MBIT: f64 = 0.05 * GOODPUT_MBIT;
 
 fn word(name: &'static str, word: &'static str) -> (&'static str, Value) {

@@ -63,8 +63,8 @@ pub(crate) struct Config {
 /// A message of the browser or of a server.
 #[derive(Clone, Copy, Debug)]
 enum Say {
-    /// A message of the TLS handshake. The value is the number of round trips of the handshake that
-    /// follow its own.
+    /// A message of the TLS handshake. The value is the number of further round trips of the
+    /// handshake.
     Tls(u32),
     /// A request or a response for the object of this number.
     Object(usize),
@@ -112,7 +112,7 @@ enum Due {
     Lookup(usize),
     /// The main object has been parsed.
     Parsed,
-    /// A server has finished the response for an object.
+    /// A server has prepared the response, on this connection, for the object of this number.
     Answer(ConnId, usize),
 }
 
@@ -242,7 +242,7 @@ impl Browser {
     }
 
     /// Requests the objects found on `host` over free connections, and opens further connections up
-    /// to the limit. Before this, looks up the host if necessary.
+    /// to the limit. If the host must first be looked up, only begins the lookup.
     fn dispatch(&mut self, host: usize, io: &mut dyn Io) {
         if self.config.dns && !self.hosts[host].resolved {
             if !self.hosts[host].looking {
@@ -346,7 +346,7 @@ impl Browser {
         if at == Side::Wan { of.up.pop() } else { of.down.pop() }
     }
 
-    /// Lets the server read a message.
+    /// Lets the server process a message that it has read.
     fn serve(&mut self, conn: ConnId, say: Say, io: &mut dyn Io) {
         match say {
             Say::Tls(left) => {
@@ -375,7 +375,7 @@ impl Browser {
         }
     }
 
-    /// Lets the browser read a message.
+    /// Lets the browser process a message that it has read.
     fn hear(&mut self, conn: ConnId, say: Say, io: &mut dyn Io) {
         let carries = |link: &&mut Link| link.exchanges.iter().any(|of| of.conn == conn);
         let Some(link) = self.links.iter_mut().find(carries) else { return };
@@ -456,8 +456,9 @@ impl Browser {
         self.dispatch(link.host, io);
     }
 
-    /// Returns the 75th percentile of page load times, if there are any. A page that is still
-    /// loading counts with its age if that age exceeds the tolerable time.
+    /// Returns the 75th percentile of the page load times in milliseconds; `None` if no page
+    /// counts. A page that is still loading counts, with its age, only if its age exceeds the
+    /// tolerable time.
     fn usual_ms(&self, now: Instant) -> Option<f64> {
         let mut times = self.load.clone();
         let age = self.stopped.unwrap_or(now).since(self.started);

@@ -27,7 +27,7 @@ const LARGEST: f64 = 2e6;
 /// A model of pages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Model {
-    /// A page with this total of bytes and this number of objects.
+    /// A page of `objects` objects, which together have `bytes` bytes.
     Total { bytes: u64, objects: usize },
     /// A page of the 3GPP model.
     Lognormal,
@@ -100,13 +100,13 @@ pub(crate) struct Object {
     pub(crate) size: u64,
     /// The host that serves the object.
     pub(crate) host: usize,
-    /// The number of the object that refers to this object. For the first object, this is the
-    /// object's own number.
+    /// The number of the object that refers to this object; 0 for the first object, the page
+    /// itself.
     pub(crate) parent: usize,
 }
 
 /// Draws a page of `model`, spread over `hosts` hosts. Its objects, including the page itself, are
-/// discovered in `depth` steps, at least two.
+/// discovered in up to `depth` steps; `depth` must be at least 2.
 pub(crate) fn page(model: Model, hosts: usize, depth: usize, rng: &mut Rng) -> Vec<Object> {
     let sizes = model.sizes(rng);
     let (embedded, steps) = (sizes.len() - 1, depth - 1);

@@ -12,13 +12,16 @@ use super::wire::Frame;
 #[cfg(test)]
 mod tests;
 
-/// A resolution with its minimum rate, the rate at and above which it is chosen, and the rate for
-/// which it is intended.
+/// A resolution and its rates in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step {
+    /// The height of the picture in lines.
     lines: u32,
+    /// The minimum rate.
     least_bps: f64,
+    /// The rate at and above which the resolution is chosen.
     start_bps: f64,
+    /// The rate for which the resolution is intended.
     made_for_bps: f64,
 }
 
@@ -48,7 +51,7 @@ const KEY_SIZES: (f64, f64) = (4.0, 6.0);
 const KEY_EVERY: Duration = Duration::from_millis(300);
 /// The sending time of the video in the pacer above which frames are left out.
 pub(crate) const LONGEST_QUEUE: Duration = Duration::from_millis(100);
-/// The excess over the congestion window, as a share of the target, above which frames are left out
+/// Frames are left out if the congestion window leaves out more than this proportion of the target
 /// (`video_stream_encoder.cc`).
 const LEAST_EXCESS: f64 = 0.01;
 /// The minimum interval between two frames that are left out, in pictures

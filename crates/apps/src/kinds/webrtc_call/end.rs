@@ -16,7 +16,7 @@ pub(crate) const RTX: u32 = 2;
 /// A timer of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
-    /// The stream begins.
+    /// The direction begins.
     Begin,
     /// A timer of the sender.
     Sender(SenderTimer),
@@ -103,7 +103,7 @@ pub(crate) struct End<'a> {
     pub(crate) conn: ConnId,
     /// The side of this end.
     pub(crate) side: Side,
-    /// The index of the direction among the directions of the call.
+    /// The index of the direction within the call.
     pub(crate) leg: usize,
 }
 

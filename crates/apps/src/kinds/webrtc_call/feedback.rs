@@ -67,13 +67,13 @@ impl Arrived {
         self.interval = Duration::from_secs_f64(seconds).clamp(INTERVALS.0, INTERVALS.1);
     }
 
-    /// Returns the time until the next report.
+    /// Returns the time between two reports.
     pub(crate) const fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// Removes and returns the next report of at most `room` bytes, with its size, if a packet has
-    /// arrived.
+    /// Removes arrivals and returns the report on them, with its size in bytes; `None` if no packet
+    /// has arrived. A report on more than one arrival has at most `room` bytes.
     pub(crate) fn report(&mut self, room: u32) -> Option<(Report, u32)> {
         self.waiting.sort_unstable();
         self.waiting.dedup_by_key(|&mut (number, _)| number);
@@ -108,8 +108,8 @@ struct Size {
 }
 
 impl Size {
-    /// Returns this size with `missing` missing packets and one packet that arrived at `at`. The
-    /// packet reported before it arrived at `last`.
+    /// Returns this size plus `missing` missing packets and one packet that arrived at `at`. `last`
+    /// is the arrival time of the packet reported before.
     fn with(self, missing: u64, last: Option<Instant>, at: Instant) -> Self {
         let is_run = missing >= u64::from(CHUNK);
         let apart = last.map_or(0, |last| at.as_nanos().abs_diff(last.as_nanos()) / UNIT_NS);

@@ -34,13 +34,13 @@ struct Partial {
 /// A frame that can be decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Decoded {
-    /// The number, the capture time and the size of the frame.
+    /// The frame, as its packets describe it.
     pub(crate) frame: Frame,
     /// The sequence number of the packet after the frame.
     pub(crate) next: u64,
     /// The time at which the frame's last packet arrived.
     pub(crate) completed: Instant,
-    /// Whether one of the frame's packets was retransmitted on request.
+    /// Whether at least one of the frame's packets was retransmitted on request.
     pub(crate) is_repaired: bool,
 }
 
@@ -69,7 +69,7 @@ impl Frames {
     }
 
     /// Adds a packet, which may be a repair. Returns false if the packet had already arrived or its
-    /// frame is no longer needed.
+    /// frame is no longer needed. If there are then more than 800 frames, removes all of them.
     pub(crate) fn add(&mut self, packet: &VideoPacket, gap: &Gap, now: Instant) -> bool {
         let frame = packet.frame;
         self.last_packet = Some(now);

@@ -1,8 +1,8 @@
 //! Google congestion control: the target rate of a sender, from the receiver's reports.
 //!
 //! Source: libwebrtc (2025-06) `goog_cc_network_control.cc` and `delay_based_bwe.cc`. Each part has
-//! its own module: groups of packets, trend of the delay, rate control, measured rate, limits from
-//! losses, and probes.
+//! its own module, such as the groups of packets, the trend of the delay, the rate control, the
+//! measured rate, the limits from losses, and the probes.
 //!
 //! Differences: the round-trip time is the time from sending a packet to its report, minus the
 //! receiver's wait before the report. libwebrtc uses the round-trip time of RTCP instead. Network
@@ -152,7 +152,7 @@ impl Gcc {
         self.history.add(Sent { at: now, bytes, cluster })
     }
 
-    /// Adapts the limits, the probes and the target to the passage of time.
+    /// Adapts the limits, the probes, the congestion window and the target to the passage of time.
     pub(crate) fn process(&mut self, now: Instant) {
         self.limit.process(now);
         self.probes.process(now);

@@ -61,7 +61,7 @@ pub(crate) enum Gap {
 
 impl Nacks {
     /// Processes the arrival of packet `number`, and records the missing packets before it as
-    /// requested.
+    /// requested. If more than [`MOST_MISSING`] packets are missing, forgets all of them.
     pub(crate) fn arrived(&mut self, number: u64, now: Instant) -> Gap {
         let Some(newest) = self.newest else {
             self.newest = Some(number);

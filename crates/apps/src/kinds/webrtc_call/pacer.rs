@@ -27,7 +27,7 @@ const PADDING_S: f64 = 0.005;
 /// A retransmitted packet serves as padding if it is at most this many times as large as the
 /// padding that is due (`rtp_sender.cc`).
 const MOST_PADDING: f64 = 3.0;
-/// The size of other padding in bytes (`rtp_rtcp_defines.h`).
+/// The size in bytes of padding that is not a retransmitted packet (`rtp_rtcp_defines.h`).
 const PLAIN_PADDING: u32 = 255;
 
 /// A packet to send.
@@ -102,7 +102,7 @@ impl Pacer {
         (self.bps, self.padding_bps) = (bps, padding_bps);
     }
 
-    /// Records that `bytes` of audio were sent.
+    /// Records that `bytes` of audio were sent, which add to the debts.
     pub(crate) fn sent_audio(&mut self, bytes: u32, now: Instant) {
         self.advance(now);
         self.spend(bytes, self.rate(now));
@@ -190,7 +190,7 @@ impl Pacer {
         out
     }
 
-    /// Adds padding if nothing is queued and both debts are paid.
+    /// Adds padding if a padding rate is set, nothing is queued and both debts are paid.
     fn pad(&mut self, out: &mut Vec<(Packet, Option<Cluster>)>, now: Instant) {
         if !self.is_empty() || self.padding_bps <= 0.0 || self.debt.max(self.padding_debt) > 0.0 {
             return;

@@ -1,5 +1,5 @@
-//! The share of retransmissions in the bytes of video sent. The encoder lowers its rate by this
-//! share.
+//! The proportion of retransmitted bytes in the video sent. The encoder lowers its rate by this
+//! proportion.
 //!
 //! Source: libwebrtc (2025-06) `fec_controller_default.cc`, `UpdateFecRates`, and
 //! `rtp_sender_egress.cc`, whose rates cover the last second.
@@ -45,7 +45,7 @@ impl Protection {
         self.expire(one.at);
     }
 
-    /// Returns the share of retransmissions, from 0 to 0.5.
+    /// Returns the proportion of retransmitted bytes in the last second, limited to 0.5.
     pub(crate) fn share(&mut self, now: Instant) -> f64 {
         self.expire(now);
         let [first, rtx] = self.bytes;

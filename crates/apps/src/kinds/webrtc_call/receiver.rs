@@ -118,7 +118,8 @@ impl Receiver {
         }
     }
 
-    /// Requests packets again, and sets a timer for a check while any packet is missing.
+    /// Requests the retransmission of the packets `numbers`. Sets a timer for a check if any packet
+    /// is missing.
     fn request(&mut self, numbers: &[u64], end: &mut End<'_>) {
         let most = (self.room.saturating_sub(nack::size(&[])) / 4).max(1) as usize;
         for part in numbers.chunks(most) {
@@ -142,7 +143,7 @@ impl Receiver {
         self.screen.measures(end)
     }
 
-    /// Returns the rate of the received video until `end`, in bit/s; `None` for no time.
+    /// Returns the rate of the received video until `end`, in bit/s; `None` if no time has passed.
     pub(crate) fn video_bps(&self, end: Instant) -> Option<f64> {
         let span = end.since(self.began).as_secs_f64();
         (span > 0.0).then(|| 8.0 * self.video_bytes as f64 / span)

@@ -7,7 +7,7 @@
 //!
 //! Differences: libwebrtc includes an interval in the mean that the interval is compared with; this
 //! module uses the mean of the intervals before it. A freeze at the end of the call and a pause of
-//! more than 5 s also count.
+//! more than 5 s count too, and a call without a picture is one freeze.
 
 use std::collections::VecDeque;
 
@@ -88,7 +88,7 @@ impl Screen {
         self.ahead.push_back(Rendered { at: at.max(before), frame });
     }
 
-    /// Renders the frames that are due.
+    /// Renders the frames that are due, and counts the slow seconds that are over.
     pub(crate) fn advance(&mut self, now: Instant) {
         while let Some(&next) = self.ahead.front().filter(|next| next.at <= now) {
             self.ahead.pop_front();
@@ -148,7 +148,8 @@ impl Screen {
         self.longest_freeze = self.longest_freeze.max(span);
     }
 
-    /// Counts the seconds that are over at `now`, except the first, in which the call begins.
+    /// Counts the slow seconds that are over at `now`, except the first second, in which the call
+    /// begins.
     fn count_seconds(&mut self, now: Instant) {
         let second = now.since(self.started).as_nanos() / SECOND;
         if second <= self.second {
@@ -198,7 +199,8 @@ impl Screen {
 pub(crate) struct Seen {
     /// The number of frames rendered per second.
     pub(crate) fps: Option<f64>,
-    /// The percentages of seconds with fewer than 15 frames and with fewer than 24 frames.
+    /// The percentages of whole seconds after the first with fewer than 15 frames and with fewer
+    /// than 24 frames.
     pub(crate) slow_percent: [Option<f64>; 2],
     /// The number of freezes per minute.
     pub(crate) freezes_per_minute: Option<f64>,

@@ -37,7 +37,7 @@ pub(crate) struct Sender {
     pictures: u64,
     packets: u64,
     history: History,
-    /// The video among the packets that are not yet reported, by transport-wide sequence numbers.
+    /// The video packets that are not yet reported, by transport-wide sequence numbers.
     numbers: BTreeMap<u64, Sent>,
     protection: Protection,
     speech: u64,
@@ -106,7 +106,7 @@ impl Sender {
         self.speech
     }
 
-    /// Returns the mean target over time until `end`, in bit/s; `None` for no time.
+    /// Returns the mean target over time until `end`, in bit/s; `None` if no time has passed.
     pub(crate) fn mean_target_bps(&self, end: Instant) -> Option<f64> {
         let span = end.since(self.began).as_secs_f64();
         let rest = self.target_bps() * end.since(self.target_since).as_secs_f64();
@@ -143,7 +143,8 @@ impl Sender {
         }
     }
 
-    /// Processes a report on arrivals.
+    /// Processes a report on arrivals, and retransmits the packets that it lists as missing at its
+    /// end.
     pub(crate) fn report(&mut self, report: &Report, end: &mut End<'_>) {
         let now = end.now();
         self.control(now, |gcc| gcc.report(report, now));
@@ -151,9 +152,10 @@ impl Sender {
         self.repair(&lost, end);
     }
 
-    /// Returns the video packets that a report lists as missing after the last packet that arrived.
-    /// The receiver cannot know that they are missing, so the sender retransmits them without a
-    /// request (`rtp_video_sender.cc`, `OnPacketFeedbackVector`).
+    /// Removes the packets up to the end of a report from `numbers`. Returns the video packets,
+    /// sent once, that the report lists as missing after its last video packet that arrived or was
+    /// a retransmission. The receiver cannot know that they are missing, so the sender retransmits
+    /// them without a request (`rtp_video_sender.cc`, `OnPacketFeedbackVector`).
     fn tail_losses(&mut self, report: &Report) -> Vec<u64> {
         let end = report.first + report.arrivals.len() as u64;
         let rest = self.numbers.split_off(&end);

@@ -127,8 +127,8 @@ mod tests {
     use super::*;
     use crate::testing::close;
 
-    /// Returns the quality of the sound of 1,000 packets that take `took_ms`, with the losses
-    /// `is_lost`.
+    /// Returns the sound quality of 1,000 packets, of which those with a true `is_lost` are lost
+    /// and the others take `took_ms`.
     fn heard(took_ms: u64, has_fec: bool, is_lost: impl Fn(u64) -> bool) -> Heard {
         let mut audio = AudioReceiver::default();
         for number in (0..1_000).filter(|&number| !is_lost(number)) {

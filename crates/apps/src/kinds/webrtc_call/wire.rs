@@ -17,9 +17,9 @@ const KEPT: Duration = Duration::from_secs(60);
 /// A packet of video.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct VideoPacket {
-    /// The number of the packet among the packets of the video.
+    /// The number of the packet within the video stream.
     pub(crate) number: u64,
-    /// The index of the packet in the frame.
+    /// The index of the packet within the frame.
     pub(crate) index: u32,
     /// The frame to which the packet belongs.
     pub(crate) frame: Frame,
@@ -30,7 +30,7 @@ pub(crate) struct VideoPacket {
 /// An encoded picture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Frame {
-    /// The number of the frame among the encoded frames.
+    /// The number of the frame within the encoded video.
     pub(crate) number: u64,
     /// The time at which the camera captured the frame.
     pub(crate) captured: Instant,
@@ -62,7 +62,7 @@ pub(crate) enum Content {
     Media(u64, Media),
     /// A report on arrivals.
     Report(Report),
-    /// A request to send packets of video again.
+    /// A request to retransmit the video packets with these numbers.
     Nack(Vec<u64>),
     /// A request for a key frame.
     KeyRequest,

@@ -113,8 +113,8 @@ mod tests {
     use super::*;
     use crate::testing::close;
 
-    /// Adds `packets` packets of 1,250 B. Packet `n` leaves after `sent_ms(n)` ms and arrives 20 ms
-    /// after `arrived_ms(n)` ms.
+    /// Returns an estimator after `packets` packets of 1,250 B. Packet `n` leaves at `sent_ms(n)`
+    /// ms and arrives at 20 + `arrived_ms(n)` ms.
     fn after(
         packets: u64,
         sent_ms: impl Fn(u64) -> u64,

@@ -25,7 +25,7 @@ const FIRST_RTT: Duration = Duration::from_millis(200);
 const PACKET_BITS: f64 = 8.0 * 1_200.0;
 /// The frame rate for which the additive increase is computed.
 const FRAMES: f64 = 30.0;
-/// The time until the detector reports over-use.
+/// The assumed time until the detector reports over-use.
 const REACTION: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,8 @@ impl Aimd {
         self.rtt = rtt;
     }
 
-    /// Sets the rate, for example to the result of a probe.
+    /// Sets the rate in bit/s, within the floor and the ceiling, for example to the result of a
+    /// probe.
     pub(crate) fn set(&mut self, bps: f64, now: Instant) {
         self.bps = self.bounded(bps);
         self.changed = Some(now);
@@ -95,7 +96,8 @@ impl Aimd {
         due
     }
 
-    /// Adapts the rate to the state of the path and to the rate at which packets arrive.
+    /// Adapts the rate to the state of the path and to the rate at which packets arrive. If
+    /// `acked_bps` is `None`, the last known rate applies.
     pub(crate) fn update(&mut self, usage: Usage, acked_bps: Option<f64>, now: Instant) {
         self.acked_bps = acked_bps.unwrap_or(self.acked_bps);
         self.state = match usage {

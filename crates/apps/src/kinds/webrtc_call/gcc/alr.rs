@@ -31,7 +31,7 @@ impl Alr {
         self.unused = self.bounded(self.unused);
     }
 
-    /// Records that `bytes` were sent.
+    /// Records that `bytes` were sent, and detects whether the application limits the sender.
     pub(crate) fn sent(&mut self, bytes: u32, now: Instant) {
         let Some(last) = self.last.replace(now) else { return };
         let budget = self.target_bps * USED / 8.0;

@@ -12,7 +12,9 @@ const DEVIATIONS: (f64, f64) = (0.4, 2.5);
 /// The mean and the variance of rates at over-use.
 #[derive(Debug)]
 pub(crate) struct Capacity {
+    /// The mean in kbit/s, if there is one.
     kbit: Option<f64>,
+    /// The variance divided by the mean, in kbit/s.
     deviation: f64,
 }
 
@@ -38,17 +40,19 @@ impl Capacity {
         self.kbit.map(|kbit| kbit * 1e3)
     }
 
-    /// Forgets the mean.
+    /// Forgets the mean, but not the variance.
     pub(crate) fn forget(&mut self) {
         self.kbit = None;
     }
 
-    /// Returns whether `bps` exceeds the mean by more than three standard deviations.
+    /// Returns whether `bps` exceeds the mean by more than three standard deviations; false without
+    /// a mean.
     pub(crate) fn is_below(&self, bps: f64) -> bool {
         self.kbit.is_some_and(|kbit| bps > 1e3 * (kbit + self.spread(kbit)))
     }
 
-    /// Returns whether `bps` falls short of the mean by more than three standard deviations.
+    /// Returns whether `bps` falls short of the mean by more than three standard deviations; false
+    /// without a mean.
     pub(crate) fn is_above(&self, bps: f64) -> bool {
         self.kbit.is_some_and(|kbit| bps < 1e3 * (kbit - self.spread(kbit)).max(0.0))
     }

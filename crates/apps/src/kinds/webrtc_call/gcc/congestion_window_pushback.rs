@@ -1,4 +1,5 @@
-//! The congestion window: the share of frames to leave out while too much data is in flight.
+//! The congestion window: the proportion of the target to leave out while too much data is in
+//! flight.
 //!
 //! Source: libwebrtc (2025-06) `congestion_window_pushback_controller.cc`,
 //! `goog_cc_network_control.cc` and `rate_control_settings.cc`, whose default is
@@ -14,13 +15,16 @@ const LEAST_BYTES: f64 = 2.0 * 1_500.0;
 const LEAST_BPS: f64 = 30e3;
 const ROUND_TRIPS: usize = 32;
 
-/// The window, the data in flight, and the proportion of the target that the encoder may use.
+/// The congestion window of a sender.
 #[derive(Debug)]
 pub(crate) struct CongestionWindowPushback {
     /// For each of the last reports, the longest time between a packet and the report on it.
     round_trips: VecDeque<Duration>,
+    /// The window in bytes, once there is a round-trip time.
     bytes: Option<f64>,
+    /// The number of bytes in flight.
     outstanding: f64,
+    /// The proportion of the target that the encoder may use.
     ratio: f64,
 }
 
@@ -49,8 +53,8 @@ impl CongestionWindowPushback {
         }
     }
 
-    /// Moves the window half of the way to the size for `target_bps`, once there is a round-trip
-    /// time.
+    /// Sets the window to the size for `target_bps` at first, and later moves it half of the way to
+    /// this size. Does nothing without a round-trip time.
     pub(crate) fn resize(&mut self, target_bps: f64) {
         let Some(&rtt) = self.round_trips.iter().min() else { return };
         let bytes = target_bps / 8.0 * (rtt + QUEUE).as_secs_f64();

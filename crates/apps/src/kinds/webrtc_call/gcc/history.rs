@@ -1,7 +1,7 @@
 //! The packets that were sent, by their transport-wide numbers.
 //!
 //! Source: libwebrtc (2025-06) `transport_feedback_adapter.cc`. A packet is kept for a minute. A
-//! packet is in flight until a report names this packet or a later packet.
+//! packet is in flight until a report covers this packet or a later packet.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ pub(super) struct Arrival {
 /// The packets of the last minute.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// The transport-wide sequence number of the first packet.
+    /// The transport-wide sequence number of the first packet stored.
     first: u64,
     packets: VecDeque<Sent>,
     /// The transport-wide sequence number of the first packet in flight.
@@ -59,8 +59,8 @@ impl History {
         bytes
     }
 
-    /// Records that the packets up to the end of a report are no longer in flight. Returns their
-    /// bytes.
+    /// Records that the packets up to the end of a report are no longer in flight. Returns the
+    /// bytes of those that were in flight.
     pub(super) fn settle(&mut self, report: &Report) -> f64 {
         let end = report.first + report.arrivals.len() as u64;
         let place =
@@ -72,8 +72,8 @@ impl History {
         bytes
     }
 
-    /// Returns the arrivals of a report in the order of their times, and the outcome of each packet
-    /// that is still stored.
+    /// Returns the arrivals in a report, in the order of their times, and the outcomes of its
+    /// packets. Both leave out the packets that are no longer stored.
     pub(super) fn read(&self, report: &Report) -> (Vec<Arrival>, Vec<Outcome>) {
         let mut arrivals = Vec::with_capacity(report.arrivals.len());
         let mut outcomes = Vec::with_capacity(report.arrivals.len());

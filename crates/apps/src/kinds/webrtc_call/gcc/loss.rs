@@ -29,8 +29,8 @@ const DECREASE_EVERY: Duration = Duration::from_millis(300);
 /// The time for which a loss report is used, which is 1.2 times the longest interval of reports in
 /// libwebrtc.
 const REPORT_LASTS: Duration = Duration::from_secs(6);
-/// The time after the start in which the delay-based estimate determines the target, unless packets
-/// are lost.
+/// The delay-based estimate raises the target until this time after the first loss report, unless
+/// packets are lost.
 const START: Duration = Duration::from_secs(2);
 const LONGEST_RTT: Duration = Duration::from_secs(3);
 const RTT_DECREASE: f64 = 0.8;
@@ -114,7 +114,7 @@ impl LossLimit {
         self.lows.clear();
     }
 
-    /// Sets the delay-based estimate, which limits the target, in bit/s.
+    /// Sets the delay-based estimate in bit/s, and limits the target to it.
     pub(crate) fn set_delay_limit(&mut self, bps: f64) {
         self.delay_bps = bps;
         self.set(self.target_bps);
@@ -137,8 +137,8 @@ impl LossLimit {
         self.process(now);
     }
 
-    /// Counts `lost` of `expected` packets. If a loss report is due, completes it and adapts the
-    /// target.
+    /// Counts `lost` of `expected` packets. If a loss report is due and covers at least 20 packets,
+    /// completes it and adapts the target.
     pub(crate) fn count(&mut self, lost: u64, expected: u64, now: Instant) {
         self.lost += lost;
         self.expected += expected;
@@ -157,7 +157,7 @@ impl LossLimit {
         self.process(now);
     }
 
-    /// Adapts the target. The caller calls this function every 25 ms.
+    /// Adapts the target. The controller calls this function at least every 25 ms.
     pub(crate) fn process(&mut self, now: Instant) {
         if self.is_rtt_long() {
             self.limit_rtt(now);
@@ -177,7 +177,7 @@ impl LossLimit {
         }
     }
 
-    /// Lowers the target because the round trip is too long.
+    /// Lowers the target, at most once per second, because the round trip is too long.
     fn limit_rtt(&mut self, now: Instant) {
         let is_due = self.decreased.is_none_or(|at| now.since(at) >= RTT_DECREASE_EVERY);
         if is_due && self.target_bps > RTT_FLOOR_BPS {

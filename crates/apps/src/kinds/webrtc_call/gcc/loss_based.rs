@@ -21,7 +21,8 @@ const LEAST_OBSERVATIONS: u64 = 3;
 const CANDIDATES: [f64; 3] = [1.02, 1.0, 0.95];
 /// The factor on the arrival rate that bounds an increase.
 const RAMP_UP: f64 = 1.5;
-/// The same factor while the arrival rate is below `HOLD_THRESHOLD` times the held rate.
+/// The factor on the arrival rate that bounds an increase while the arrival rate is below
+/// [`HOLD_THRESHOLD`] times the held rate.
 const RAMP_UP_IN_HOLD: f64 = 1.2;
 const HOLD_THRESHOLD: f64 = 1.3;
 /// The maximum increase of the estimate, as a factor, within [`INCREASE_WINDOW`].
@@ -29,7 +30,7 @@ const MOST_INCREASE: f64 = 1.3;
 const INCREASE_WINDOW: Duration = Duration::from_millis(300);
 /// The average loss above which the estimate is bounded.
 const BOUND_LOSS: f64 = 0.05;
-/// The bound is this rate divided by the excess of the average loss over [`BOUND_LOSS`].
+/// The rate that, divided by the excess of the average loss over [`BOUND_LOSS`], gives the bound.
 const BOUND_BPS: f64 = 100e3;
 const FIRST_HOLD: Duration = Duration::from_millis(300);
 const LONGEST_HOLD: Duration = Duration::from_secs(60);
@@ -49,12 +50,14 @@ pub(crate) enum LossState {
     Delay,
 }
 
-/// A rate that the estimate does not exceed, and the end of this limit.
+/// A limit that the estimate does not exceed for some time.
 #[derive(Clone, Copy, Debug)]
 struct HoldInfo {
+    /// The end of the limit, if there is a limit.
     until: Option<Instant>,
     /// The duration of the next hold.
     span: Duration,
+    /// The limit in bit/s; infinite without a limit.
     bps: f64,
 }
 
@@ -62,10 +65,12 @@ impl HoldInfo {
     const NONE: Self = Self { until: None, span: FIRST_HOLD, bps: f64::INFINITY };
 }
 
-/// The estimate and the time at which padding began.
+/// The beginning of padding.
 #[derive(Clone, Copy, Debug)]
 struct Padding {
+    /// The estimate in bit/s when padding began; negative infinity without padding.
     bps: f64,
+    /// The time at which padding began.
     since: Option<Instant>,
 }
 

@@ -120,8 +120,8 @@ impl Probes {
         self.limited_until = Some(now);
     }
 
-    /// Chooses a probe after the end of an over-use, if the drop was large and the application
-    /// limits the sender or recently did.
+    /// Chooses a probe after the end of an over-use, if there was a large drop recently and the
+    /// application limits the sender or recently did.
     pub(crate) fn recovered(&mut self, is_limited: bool, now: Instant) {
         let lately = self.limited_until.is_some_and(|at| now.since(at) < LIMITED_LASTS);
         let Some(drop) = self.drop else { return };

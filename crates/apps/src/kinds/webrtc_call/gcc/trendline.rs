@@ -19,8 +19,8 @@ const FIRST_THRESHOLD_MS: f64 = 12.5;
 const THRESHOLDS_MS: (f64, f64) = (6.0, 600.0);
 const UP: f64 = 0.0087;
 const DOWN: f64 = 0.039;
-/// The threshold does not adapt to a trend that exceeds it by more than this. Such trends occur at
-/// a drop of the capacity, for example.
+/// The threshold does not adapt to a trend that exceeds the threshold by more than this value. Such
+/// trends occur at a drop of the capacity, for example.
 const SPIKE_MS: f64 = 15.0;
 const LONGEST_STEP_MS: f64 = 100.0;
 const OVERUSE_MS: f64 = 10.0;

@@ -51,8 +51,8 @@ pub(super) struct Probing {
 }
 
 impl Probing {
-    /// Adds a probe. Before this, removes the oldest probes if they are older than [`TIMEOUT`] or
-    /// more than [`MOST`].
+    /// Adds a probe. Before this, removes the oldest probe as long as it is older than [`TIMEOUT`]
+    /// or there are more than [`MOST`] probes.
     pub(super) fn add(&mut self, cluster: Cluster, now: Instant) {
         let is_old = |probe: &Probe| now.since(probe.requested) > TIMEOUT;
         while self.probes.front().is_some_and(is_old) || self.probes.len() > MOST {
@@ -89,7 +89,7 @@ impl Probing {
         is_due.then_some(Send { cluster, bytes, is_first: probe.sends == 0 })
     }
 
-    /// Records that `bytes` of the active probe were sent.
+    /// Records that `bytes` of the active probe were sent, and removes the probe if it is complete.
     pub(super) fn sent(&mut self, bytes: f64, now: Instant) {
         let Some(probe) = self.probes.front_mut() else { return };
         let started = *probe.started.get_or_insert(now);

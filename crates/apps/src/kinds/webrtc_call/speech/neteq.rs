@@ -62,7 +62,7 @@ impl Histogram {
         self.forget = (1.0 - FIRST_WEIGHT / (self.count + 1.0)).clamp(0.0, FORGET);
     }
 
-    /// Returns the upper end of the bucket of the quantile, in milliseconds.
+    /// Returns the upper end of the bucket that contains the quantile, in milliseconds.
     fn quantile_ms(&self) -> f64 {
         let mut sum = 0.0;
         let reaches = |share: &f64| {
@@ -107,12 +107,12 @@ impl Default for Neteq {
 pub(crate) struct Played {
     /// The playout delay at which the packet was due.
     pub(crate) due: Duration,
-    /// The playout delay at which it is played. The gap before a late packet is concealed.
+    /// The playout delay at which the packet is played. The gap before a late packet is concealed.
     pub(crate) at: Duration,
 }
 
 impl Played {
-    /// Returns the gap before the packet.
+    /// Returns the gap before the packet; zero if the packet is not late.
     pub(crate) fn gap(&self) -> Duration {
         self.at.saturating_sub(self.due)
     }
@@ -150,7 +150,9 @@ impl Neteq {
         self.longest_ms = self.longest_ms.max(relative_ms);
     }
 
-    /// Moves the playout delay by one step towards the target, if a step is due.
+    /// Raises the playout delay by a step if the buffer is below the target, and lowers the delay
+    /// by a step if the buffer is at or above its upper limit. Steps are at least [`STRETCH_EVERY`]
+    /// apart, unless the buffer is at or above [`FAST`] times its upper limit.
     fn stretch(&mut self, least_ms: f64, most_ms: f64, now: Instant) {
         let Some(playout_ms) = self.playout_ms else { return };
         let level_ms = playout_ms - least_ms;

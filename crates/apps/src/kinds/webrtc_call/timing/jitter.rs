@@ -1,9 +1,9 @@
 //! The variation of the delays of frames, which the playout delay covers.
 //!
 //! Source: libwebrtc (2025-06) `jitter_estimator.cc`, with the default settings. The estimate is
-//! the time that the largest frame takes longer than the average frame, plus the noise threshold,
-//! plus 10 ms. The noise threshold is 2.33 standard deviations of the remaining noise, minus 30 ms,
-//! and at least 1 ms.
+//! the additional time that the largest frame takes compared with the average frame, plus the noise
+//! threshold, plus 10 ms. The noise threshold is 2.33 standard deviations of the remaining noise,
+//! minus 30 ms, and at least 1 ms.
 //!
 //! Difference: the round-trip time is not filtered.
 
@@ -126,7 +126,7 @@ impl Jitter {
     }
 
     /// Returns the estimate in milliseconds, with a part of the round-trip time after several
-    /// repairs.
+    /// repairs, and reduced at low frame rates.
     pub(super) fn ms(&mut self, rtt: Duration, now: Instant) -> f64 {
         let mut ms = (self.calculate_ms() + SYSTEM_MS).max(self.filtered_ms);
         if now.since(self.repaired) > REPAIRS_LAST {

@@ -38,8 +38,8 @@ impl Kalman {
         self.by_size_ms(bytes) + self.queue_ms
     }
 
-    /// Processes the differences of two frames in delay and in size. `most_bytes` is the size of
-    /// the largest recent frame, and `noise` is the variance of the delay.
+    /// Processes the differences in delay and in size between two frames. `most_bytes` is the size
+    /// of the largest recent frame, and `noise` is the variance of the delay.
     pub(super) fn update(&mut self, delay_ms: f64, bytes: f64, most_bytes: f64, noise: f64) {
         if most_bytes < 1.0 || noise <= 0.0 {
             return;

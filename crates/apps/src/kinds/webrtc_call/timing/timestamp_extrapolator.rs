@@ -14,9 +14,9 @@ const LEAST_FRAMES: u32 = 2;
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// The accumulated error in ticks above which a change of the delay is detected.
 const ALARM: f64 = 60_000.0;
-/// The error in ticks that is subtracted from each sample.
+/// The amount in ticks by which the error of each sample is reduced before it is accumulated.
 const DRIFT: f64 = 6_600.0;
-/// The largest error of a sample in ticks.
+/// The bound in ticks to which the error of a sample is clamped.
 const MOST_ERROR: f64 = 7_000.0;
 
 /// The relation of capture times and arrival times.

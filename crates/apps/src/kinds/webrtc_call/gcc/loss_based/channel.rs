@@ -41,8 +41,8 @@ impl Channel {
         Self { loss: FIRST_LOSS, bps }
     }
 
-    /// Returns this model with the capacity `bps`, and with its loss limited to the maximum for
-    /// this capacity.
+    /// Returns this model with the capacity `bps`, and with its loss limited to the minimum, and to
+    /// the maximum for this capacity.
     pub(super) fn with_bps(self, bps: f64) -> Self {
         Self { bps, ..self }.feasible()
     }

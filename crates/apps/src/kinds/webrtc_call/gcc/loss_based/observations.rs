@@ -128,8 +128,9 @@ impl Observations {
     }
 
     /// Returns the weighted loss. The observations with the most and the least loss do not count.
-    /// All observations count if there are at most [`LEAST_FOR_EXTREMES`], or if the observation
-    /// with the most loss was sent at twice the median rate or faster.
+    /// All observations count if there were at most [`LEAST_FOR_EXTREMES`], if the other
+    /// observations have no bytes, or if the observation with the most loss was sent at twice the
+    /// median rate or faster.
     fn loss(&self) -> f64 {
         let (mut bytes, mut lost_bytes) = (0.0, 0.0);
         let (mut worst, mut best) = ((0.0, Observation::default()), (1.0, Observation::default()));
