@@ -16,30 +16,30 @@ pub(crate) const ROOM_OR_NONE: Bounds = Bounds::Whole(0, U32);
 pub(crate) const MICROS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_micros(U32));
 
-/// Zero, or the bounds of [`MICROS`].
+/// The bounds of a duration that is zero or within [`MICROS`].
 pub(crate) const MICROS_OR_NONE: Bounds =
     Bounds::zero_or_span(Duration::from_micros(1), Duration::from_micros(U32));
 
-/// The bounds of dummynet's times of up to five seconds (FreeBSD 10.4 `dn_aqm_codel.c`).
+/// The bounds of durations that dummynet limits to five seconds (FreeBSD 10.4 `dn_aqm_codel.c`).
 pub(crate) const FIVE_SECONDS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_secs(5));
 
-/// Zero, or the bounds of [`FIVE_SECONDS`] (`dn_sched_fq_pie.c`).
+/// The bounds of a duration that is zero or within [`FIVE_SECONDS`] (`dn_sched_fq_pie.c`).
 pub(crate) const FIVE_SECONDS_OR_NONE: Bounds =
     Bounds::zero_or_span(Duration::from_micros(1), Duration::from_secs(5));
 
-/// The bounds of dummynet's times of up to ten seconds (FreeBSD 10.4 `dn_aqm_pie.c`).
+/// The bounds of durations that dummynet limits to ten seconds (FreeBSD 10.4 `dn_aqm_pie.c`).
 pub(crate) const TEN_SECONDS: Bounds =
     Bounds::span(Duration::from_micros(1), Duration::from_secs(10));
 
-/// Zero, or the bounds of [`TEN_SECONDS`].
+/// The bounds of a duration that is zero or within [`TEN_SECONDS`].
 pub(crate) const TEN_SECONDS_OR_NONE: Bounds =
     Bounds::zero_or_span(Duration::from_micros(1), Duration::from_secs(10));
 
 /// The bounds of the tick of a kernel's clock.
 pub(crate) const TICK: Bounds = Bounds::span(Duration::from_micros(1), Duration::from_secs(1));
 
-/// Zero for an ideal timer, or the bounds of [`TICK`].
+/// The bounds of a tick that is zero (an ideal timer) or within [`TICK`].
 pub(crate) const TICK_OR_IDEAL: Bounds =
     Bounds::zero_or_span(Duration::from_micros(1), Duration::from_secs(1));
 

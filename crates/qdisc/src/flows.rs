@@ -12,7 +12,7 @@ use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet, Reason, Rng};
 
 use crate::{Backlog, PacketQueue};
 
-/// The differences between implementations of the scheduler.
+/// The implementation of the scheduler to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
     /// Credit is used up when it reaches zero. An empty new flow leaves the lists at once if there
@@ -21,7 +21,7 @@ pub enum Rules {
     /// RFC 8290 §4.2: credit is used up when it is negative. An empty new flow always joins the old
     /// flows.
     Rfc8290,
-    /// The same rules as [`Rules::Rfc8290`], but dummynet may reset the flows.
+    /// The rules of [`Rules::Rfc8290`], but [`Flows::reset`] resets the flows, as dummynet does.
     FreeBsd,
 }
 
@@ -39,10 +39,9 @@ impl Rules {
 pub struct Settings {
     /// The number of queues, at least one.
     pub flows: u64,
-    /// The number of bytes that a flow can send in a round, at least one.
+    /// The bytes of credit that a flow gets in each round, at least one.
     pub quantum: Bytes,
-    /// The salt of every hash. If it is zero, the first packet draws a salt from the caller's
-    /// random stream.
+    /// The salt of every hash. If it is zero, the first call of [`Flows::classify`] draws a salt.
     pub salt: u64,
     /// The implementation to follow.
     pub rules: Rules,
@@ -77,7 +76,7 @@ struct Flow<S> {
     on: On,
 }
 
-/// The list that holds a flow.
+/// The list that holds a flow, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum On {
     Neither,
@@ -114,8 +113,8 @@ impl<S> Flows<S> {
         }
     }
 
-    /// Returns the index of the queue of `packet`. The first call draws the salt from `rng` if the
-    /// salt is random.
+    /// Returns the index of the queue of `packet`. Draws the salt from `rng` if the salt is random
+    /// and has not been drawn yet.
     #[inline]
     pub fn classify(&mut self, packet: &Packet, rng: &mut Rng) -> usize {
         let salt = *self.salt.get_or_insert_with(|| rng.next_u32());
@@ -208,8 +207,9 @@ impl<S> Flows<S> {
         !stays
     }
 
-    /// Drops packets from the head of queue `index` until `enough` packets, or packets of at least
-    /// `bytes`, are gone. A queue with packets loses at least one. Returns the number of drops.
+    /// Drops packets from the head of queue `index` until `enough` packets or at least `bytes`
+    /// bytes are dropped, or the queue is empty. A queue with packets loses at least one. Returns
+    /// the number of drops.
     pub fn shed(&mut self, index: usize, enough: u64, bytes: Bytes, cx: &mut Cx<'_>) -> u32 {
         let (mut turn, _) = self.turn(index);
         let (mut packets, mut size) = (0, Bytes(0));
@@ -446,7 +446,7 @@ impl List {
         last
     }
 
-    /// Removes the first flow; `next` is the flow after it.
+    /// Removes the first flow; `next` is the flow after it, or [`NOBODY`].
     fn pop(&mut self, next: u32) {
         self.head = next;
         if next == NOBODY {

@@ -4,7 +4,7 @@
 //! |-----------|-----------------------------------------------------------------------------|
 //! | [`queue`] | the FIFO that stores the packets of every discipline, and its backlog       |
 //! | [`flows`] | a queue per flow and the round-robin scheduler that the `fq_*` kinds share  |
-//! | [`aqm`]   | control laws, which judge one queue and hold no packets                     |
+//! | [`aqm`]   | control laws, which judge packets and hold none                             |
 //! | [`cake`]  | the parts of CAKE                                                           |
 //! | [`kinds`] | the disciplines, one file each, and the list that registers them            |
 //!
@@ -41,8 +41,8 @@ pub struct Parent {
 /// - *Conservation*: every packet offered is either returned by `dequeue`, dropped through
 ///   [`Cx::drop`] or [`Cx::signal`], or still counted by `backlog`.
 /// - *Order*: packets of one connection and direction leave in the order of their arrival. A
-///   discipline that classifies by the ECN field keeps this order only among packets with the same
-///   field.
+/// discipline that classifies by the ECN field or the DSCP keeps this order only among packets with
+/// equal fields.
 /// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet, leaves the backlog zero, or
 ///   leaves `ready_at` later than `cx.now`. All disciplines except a shaper are work-conserving.
 /// - *Time*: `cx.now` never decreases. A law with a timer (PIE) catches up on the updates that were

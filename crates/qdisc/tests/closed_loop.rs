@@ -11,9 +11,9 @@ use rig::Rig;
 struct Settled {
     /// The mean sojourn time in milliseconds, over the second half of the run.
     delay_ms: f64,
-    /// The standard deviation of the delay.
+    /// The standard deviation of the sojourn time in milliseconds, over the second half of the run.
     spread_ms: f64,
-    /// The proportion of arrivals dropped.
+    /// The proportion of arrivals dropped in the second half of the run.
     loss: f64,
 }
 

@@ -82,8 +82,8 @@ impl Model {
         }
     }
 
-    /// Returns the next packet. A connection has one priority and one codepoint, so that even
-    /// strict bands keep its order.
+    /// Returns the next packet. A connection has one priority and one DSCP, so that even strict
+    /// bands keep the connection's order.
     fn packet(&mut self, conn: u32, len: u32, ecn: Ecn) -> Packet {
         let id = self.offered;
         self.offered += 1;

@@ -3,7 +3,7 @@
 //!
 //! The senders are the textbook models. Reno increases its window by one packet per round trip and
 //! halves it after a loss. RFC 8257's sender multiplies its window by `1 − α/2`, where `α` is the
-//! moving average of the share of marked packets. Both send a packet for each acknowledgement.
+//! moving average of the fraction of marked packets. Both send a packet for each acknowledgement.
 
 mod rig;
 
@@ -28,7 +28,7 @@ struct Sender {
     round: Instant,
     acked: u32,
     marked: u32,
-    /// The moving average of the share of marked packets.
+    /// The moving average of the fraction of marked packets.
     alpha: f64,
     delays_ms: Vec<f64>,
 }

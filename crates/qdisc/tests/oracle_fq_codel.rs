@@ -28,7 +28,7 @@ impl<L> Flow<L> {
     }
 }
 
-/// An implementation of RFC 8290 §4 with plain lists.
+/// An implementation of RFC 8290 §4 and of the kernels' differences, with plain lists.
 struct Oracle<L> {
     rules: Rules,
     flows: Vec<Flow<L>>,

@@ -25,8 +25,9 @@ pub use feedback::{CaState, Feedback, LostSegment};
 pub struct Window {
     /// The maximum amount of data in flight.
     pub cwnd: u64,
-    /// The slow-start threshold. Below it the connection is in slow start, otherwise in congestion
-    /// avoidance. It is `u64::MAX` until the first loss.
+    /// The slow-start threshold. Below this threshold the connection is in slow start, otherwise in
+    /// congestion avoidance; on FreeBSD it is in slow start at the threshold too. The threshold is
+    /// `u64::MAX` until a controller or the connection first sets it.
     pub ssthresh: u64,
     /// The number of units in a full-sized segment.
     pub segment: u64,
@@ -44,7 +45,7 @@ impl Window {
     }
 }
 
-/// An acknowledgement of new data, cumulative or selective.
+/// The values of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ack {
     /// The arrival time of the acknowledgement.
@@ -101,7 +102,7 @@ pub struct RateSample {
     pub retransmitted: bool,
 }
 
-/// A congestion event of the path, at most one per round trip.
+/// A congestion event, at most one per round trip.
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
     /// The time at which the congestion was detected.

@@ -9,7 +9,7 @@ use crate::Connection;
 pub struct SenderState {
     /// The congestion window in bytes.
     pub cwnd_bytes: u64,
-    /// The slow-start threshold in bytes; `None` until the first reduction.
+    /// The slow-start threshold in bytes; `None` until it is first set.
     pub ssthresh_bytes: Option<u64>,
     /// The smoothed round-trip time; `None` until the first sample.
     pub srtt: Option<Duration>,

@@ -18,7 +18,7 @@ pub(crate) struct NegotiatedOptions {
     pub(crate) ecn: bool,
     /// The segment size that this end advertised, minus the bytes of timestamps.
     pub(crate) advmss: u32,
-    /// The segment size that the peer advertised.
+    /// The segment size that the peer advertised, at least 48; 536 if the peer advertised none.
     pub(crate) mss_clamp: u32,
 }
 

@@ -1,5 +1,5 @@
 //! Tests a connection that gets any header at any time. A connection must not panic, send
-//! endlessly, or report an event after the last event.
+//! endlessly, or report an event after `Closed` or `Aborted`.
 
 mod support;
 

@@ -12,7 +12,7 @@ use aqmlab_tcp::cc::{CaState, EcnMode};
 use module::Module;
 use play::{Change, Conn, Controller, Decision, Facts};
 
-/// A sender whose packets are all acknowledged one by one, of which a constant fraction is
+/// A sender whose packets are all acknowledged, one by one. A constant fraction of the packets is
 /// marked.
 struct Steady {
     module: Module,

@@ -22,7 +22,8 @@ use aqmlab_core::{Duration, Instant};
 pub struct Params {
     /// The delay before the first signal, and the spacing of signals at count 1.
     pub interval: Duration,
-    /// The sojourn time above which a queue is signalled.
+    /// The sojourn time above which packets are signalled, unless a multiple of `mtu_time` is
+    /// larger.
     pub target: Duration,
     /// The transmission time of a packet of the largest size.
     pub mtu_time: Duration,
@@ -38,9 +39,9 @@ impl Params {
     }
 }
 
-/// The step up of BLUE's probability: 1/256.
+/// The increase of BLUE's probability at an overflow: 1/256.
 const UP: u32 = 1 << 24;
-/// The step down of BLUE's probability: 1/4096.
+/// The decrease of BLUE's probability when the queue is empty: 1/4096.
 const DOWN: u32 = 1 << 20;
 
 /// The state of the law for one queue.

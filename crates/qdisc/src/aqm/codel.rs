@@ -88,7 +88,7 @@ impl Selector {
 pub struct Codel {
     dialect: Dialect,
     clock: Clock,
-    /// The target. This and the other durations are in units of the clock.
+    /// The target; `target`, `interval` and `ce_threshold` are in units of the clock.
     target: u64,
     interval: u64,
     ce_threshold: Option<u64>,
@@ -104,8 +104,8 @@ pub struct State {
     /// the queue was empty at the last dequeue, or if the last judged packet had a sojourn time
     /// below target or at most `mtu` bytes behind it. FreeBSD uses `largest` in place of `mtu`.
     first_above_time: u64,
-    /// The time of the next signal. It is valid while `dropping`, and shortly after the end of that
-    /// state.
+    /// The time of the next signal. The law uses it while `dropping`, and at the start of the next
+    /// episode.
     drop_next: u64,
     /// The sojourn time of the last packet that the law judged.
     sojourn: u64,
@@ -113,7 +113,7 @@ pub struct State {
     last_count: u32,
     /// FreeBSD: the size of the largest packet offered to the queue.
     largest: u32,
-    /// `1/√count` as the implementation keeps it, in units of `2^-16`.
+    /// Linux and FreeBSD: `1/√count` in units of `2^-16`.
     root: u16,
     dropping: bool,
 }
@@ -223,7 +223,7 @@ impl Codel {
 
     /// Dequeues the next packet to send, if there is one, and signals packets that waited too long.
     ///
-    /// The law judges packets while they are in the queue, so that each is moved only once.
+    /// The law judges packets while they are in the queue, so that each packet is moved only once.
     #[inline]
     pub fn dequeue(
         &self,
@@ -254,7 +254,8 @@ impl Codel {
 
     /// RFC 8289 §5.6, `dodequeue`: returns whether sojourn times have been above target for an
     /// interval, with a sufficient backlog behind the head. A sojourn time equal to the target
-    /// counts as above target.
+    /// counts as above target. Updates `first_above_time`, and records the sojourn time of the
+    /// head.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn judge(&self, state: &mut State, supply: &impl Supply, now: u64) -> bool {
@@ -374,7 +375,7 @@ impl Codel {
         }
     }
 
-    /// Returns the time of the signal after `from`, `interval / √count` later.
+    /// Returns `from` plus `interval / √count`. For FreeBSD, first updates `root`.
     fn schedule(&self, state: &mut State, from: u64) -> u64 {
         let gap = match self.dialect {
             Dialect::Rfc8289 => pace::exact(self.interval, state.count),
@@ -386,7 +387,7 @@ impl Codel {
         self.clock.add(from, gap)
     }
 
-    /// Returns whether to mark the packet at the head. Otherwise the packet is dropped.
+    /// Returns whether a signal marks the packet at the head. If not, the signal drops the packet.
     fn marks(&self, supply: &impl Supply) -> bool {
         self.ecn && supply.head().is_some_and(|packet| packet.ecn.is_capable())
     }

@@ -43,9 +43,9 @@ pub enum Verdict {
 /// The arrival times of the packets at the heads of both queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Heads {
-    /// The head of the classic queue, if there is one.
+    /// The arrival time of the head of the classic queue, if there is one.
     pub classic: Option<Instant>,
-    /// The head of the L4S queue, if there is one.
+    /// The arrival time of the head of the L4S queue, if there is one.
     pub l4s: Option<Instant>,
 }
 

@@ -4,7 +4,8 @@
 //! (`gentle`); Floyd, Gummadi and Shenker 2001 (adaptive RED). The papers do not specify the order
 //! of the checks and `wait`; there this module follows ns-2 and ns-3 (`red-queue-disc.cc`). As in
 //! both simulators, RED keeps the first packet that finds the average queue length at or above the
-//! lower threshold. It also keeps any packet that finds at most one packet queued.
+//! lower threshold, but below the length at which every arrival is dropped. It also keeps any
+//! packet that finds at most one packet queued.
 //!
 //! Differences from ns-3, each pinned by a test:
 //!
@@ -28,7 +29,7 @@ pub struct Settings {
     /// Whether the drop probability rises gradually to 1 at twice the upper threshold. Otherwise it
     /// jumps to 1 at the upper threshold.
     pub gentle: bool,
-    /// Whether at least `1/p` packets lie between two drops, where `p` is the drop probability.
+    /// Whether drops are at least `1/p` packets apart, where `p` is the drop probability.
     pub wait: bool,
     /// The packet size assumed for idle times and automatic tuning.
     pub mean_packet: Bytes,
@@ -64,7 +65,8 @@ pub struct Floyd {
     tuned: Tuned,
     max_p: f64,
     average: f64,
-    /// The number of arrivals since the last signal.
+    /// The number of arrivals since the last signal, or since the average rose to the lower
+    /// threshold.
     count: u64,
     above: bool,
     idle_since: Option<Instant>,
@@ -150,8 +152,8 @@ impl Floyd {
         if self.settings.gentle { 2.0 * self.tuned.max } else { self.tuned.max }
     }
 
-    /// Updates the average queue length. An idle period counts as a series of arrivals at an empty
-    /// queue.
+    /// Updates the average queue length, and adapts `max_p` when an adaptation is due. An idle
+    /// period counts as a series of arrivals at an empty queue.
     fn note(&mut self, now: Instant, waiting: usize) {
         let kept = 1.0 - self.tuned.weight;
         let faded = match self.idle_since.take() {

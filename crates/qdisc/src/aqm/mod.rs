@@ -1,4 +1,4 @@
-//! Control laws, which judge the packets of one queue and store no packets.
+//! Control laws, which judge packets and store none.
 
 pub mod cobalt;
 pub mod codel;

@@ -84,6 +84,6 @@ pub trait Law: Send {
         None
     }
 
-    /// Resets the law, as dummynet does when it destroys a queue. Linux's laws keep their state.
+    /// Resets the law, as dummynet does when it destroys a queue. The other laws keep their state.
     fn reset(&mut self) {}
 }

@@ -245,7 +245,8 @@ impl Thresholds {
     }
 }
 
-/// Returns the thresholds in bytes, as `tc` computes them, limited to the kernel's range.
+/// Returns the lower and the upper threshold in bytes, as `tc` computes them, limited to the
+/// kernel's range.
 fn thresholds(settings: &Settings) -> (u64, u64) {
     const MOST: u64 = (1 << 30) - 1;
     let given = settings.min.0.min(MOST);
@@ -260,7 +261,7 @@ fn thresholds(settings: &Settings) -> (u64, u64) {
 }
 
 /// `tc_red_eval_ewma`: returns the smallest shift at which a burst of `burst` packets into an empty
-/// queue leaves the average below `min`, counted in packets.
+/// queue leaves the average below `min`, counted in packets; 31 if there is none.
 fn ewma(min: f64, burst: u64) -> u32 {
     let room = burst as f64 + 1.0 - min;
     let mut weight = 0.5;

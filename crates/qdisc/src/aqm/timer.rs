@@ -117,9 +117,9 @@ impl Timer {
         Self { clock: Clock::Ideal, span: 0, tick: 0, due: Instant::NEVER, late: &[] }
     }
 
-    /// Puts the timer into the state of a timer that has long been running. Its next expiry follows
-    /// within one period; `phase`, as a fraction of 2⁶⁴, gives its place in the period. A timer
-    /// that expires once has already expired.
+    /// Puts the timer into the state of a timer that has long been running. Its next expiry is
+    /// within one period of time zero; `phase`, as a fraction of 2⁶⁴, gives the place in this
+    /// period. A timer that expires only once has already expired.
     pub fn warm_up(&mut self, phase: u64) {
         if self.span == 0 {
             self.due = Instant::NEVER;
@@ -167,7 +167,7 @@ impl Timer {
         }
     }
 
-    /// Skips to the first expiry after `now`, in one step.
+    /// Skips to the first expiry after `now`. Without late expiries, this takes constant time.
     pub fn skip_past(&mut self, now: Instant) {
         if self.due <= now {
             // After one expiry, the ticks are aligned and the period is constant.

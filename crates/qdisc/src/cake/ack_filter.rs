@@ -13,8 +13,8 @@ use aqmlab_core::{Header, PacketFields, TcpFlags, TcpHeader};
 use super::settings::AckFilter;
 use super::tin::Waiting;
 
-/// Returns the place of an acknowledgement to remove because the last packet of `queue` makes it
-/// redundant; `None` if `filter` removes none.
+/// Returns the index in `queue` of an acknowledgement to remove because the last packet of `queue`
+/// makes it redundant; `None` if `filter` removes none.
 pub(super) fn redundant(queue: &VecDeque<Waiting>, filter: AckFilter) -> Option<usize> {
     let last = queue.len().checked_sub(1).filter(|&last| last > 0 && filter != AckFilter::Off)?;
     let trigger = &queue[last].packet;
@@ -59,8 +59,8 @@ fn ecn_flags(header: &TcpHeader) -> u16 {
     header.flags.0 & TcpFlags::ECE.with(TcpFlags::CWR).0
 }
 
-/// Returns whether a segment only acknowledges, and has no timestamp newer than the timestamp of
-/// `after`. The kernel does not know the flag AE, so a segment with AE is not a pure
+/// Returns whether a segment only acknowledges, and has neither a newer TSval nor a newer TSecr
+/// than `after`. The kernel does not know the flag AE, so a segment with AE is not a pure
 /// acknowledgement.
 fn is_pure_ack(header: &TcpHeader, after: &TcpHeader) -> bool {
     let flags = header.flags.0 & !TcpFlags::ECE.with(TcpFlags::CWR).0;

@@ -14,7 +14,8 @@ use super::tin::{Hashes, Tin, Waiting};
 use crate::flows::{memory_of, spread};
 
 impl Cake {
-    /// Queues a packet, and drops packets of the longest queues if the buffer overflows.
+    /// Queues a packet and removes an acknowledgement that the packet makes redundant. Updates the
+    /// autorate estimate, and drops packets of the longest queues if the buffer overflows.
     #[inline]
     pub(super) fn arrive(&mut self, mut packet: Packet, cx: &mut Cx<'_>) {
         let now = cx.now + UPTIME;
@@ -71,7 +72,7 @@ impl Cake {
         Hashes { flow, hosts }
     }
 
-    /// Returns the charged length of a packet, and records its lengths.
+    /// Returns the charged length of a packet, and records the packet's lengths for the statistics.
     #[inline]
     fn measure(&mut self, packet: &Packet) -> u32 {
         let charge = self.settings.charge;
@@ -115,7 +116,8 @@ impl Cake {
         self.tins[arrival].counters.drop_overlimit += dropped as u64;
     }
 
-    /// Drops the first packet of the queue at the root of the heap (`cake_drop`).
+    /// Drops the first packet of the queue at the root of the heap (`cake_drop`). If this queue is
+    /// empty, discards the heap.
     fn drop_longest(&mut self, cx: &mut Cx<'_>) {
         let now = cx.read_clock() + UPTIME;
         let at = self.heap.longest(|queue| backlog_of(&self.tins, queue));
@@ -137,7 +139,7 @@ impl Cake {
     }
 }
 
-/// Returns the backlog of a queue. The heap also has the queues of unused tins.
+/// Returns the backlog of a queue; zero for a queue of an unused tin, which the heap also has.
 pub(super) fn backlog_of(tins: &[Tin], queue: QueueId) -> u32 {
     tins.get(queue.tin).map_or(0, |tin| tin.flows[queue.slot].backlog)
 }

@@ -115,8 +115,8 @@ pub(super) fn law(rate: Rate, mtu: u32, target: Duration, interval: Duration) ->
 }
 
 /// Returns the memory limit: the given limit, or the bytes that arrive in four intervals at the
-/// rate. A limit that is not given is at least 4 MiB and at most [`LIMIT`] packets of the largest
-/// size.
+/// rate, or [`UNLIMITED`] without a rate. A limit that is not given is at least 4 MiB and at most
+/// [`LIMIT`] packets of the largest size.
 fn memory_limit(settings: &Settings) -> Bytes {
     let given = settings.memory_limit.map_or(0, |limit| limit.0);
     let wanted = match (given, settings.rate) {

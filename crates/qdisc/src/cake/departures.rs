@@ -35,7 +35,7 @@ impl Cake {
         None
     }
 
-    /// Chooses the tin to serve. Returns whether there is one.
+    /// Chooses the tin to serve. Returns whether there is an active tin.
     #[inline]
     fn choose_tin(&mut self, now: Instant) -> bool {
         if self.shaper.rate.is_limited() {
@@ -59,7 +59,8 @@ impl Cake {
         }
     }
 
-    /// Chooses the next active tin in rotation, by the tins' weights. Returns whether there is one.
+    /// Chooses the next active tin in rotation, by the tins' weights. Returns whether there is such
+    /// a tin.
     #[inline]
     fn choose_by_weight(&mut self) -> bool {
         let (mut wrapped, mut empty) = (false, true);
@@ -85,8 +86,8 @@ impl Cake {
         }
     }
 
-    /// Serves a flow of the chosen tin. Returns `None` if no packet left; a tin must then be chosen
-    /// again.
+    /// Serves a flow of the chosen tin. Returns `None` if no packet was taken; a tin must then be
+    /// chosen again.
     fn serve(&mut self, first: &mut bool, now: Instant, cx: &mut Cx<'_>) -> Option<Packet> {
         loop {
             let tin = &mut self.tins[self.turn];

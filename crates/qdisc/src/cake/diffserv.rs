@@ -1,4 +1,4 @@
-//! The tins of CAKE: which codepoint belongs to which tin, and the rates and weights of tins.
+//! The tins of CAKE: the tin of each DSCP, and the rates and weights of the tins.
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_select_tin` and `cake_config_*`. Tins have the kernel's
 //! internal numbers. In `diffserv3` and `diffserv4`, tin 0 is best effort and tin 1 is bulk; tc
@@ -7,14 +7,14 @@
 /// The maximum number of tins.
 pub const TINS: usize = 8;
 
-/// A choice of tins, as tc's keyword selects them.
+/// A set of tins, which a keyword of tc selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// One tin.
     BestEffort,
-    /// A tin for each IP precedence, the upper three bits of the codepoint.
+    /// A tin for each IP precedence, the upper three bits of the DSCP.
     Precedence,
-    /// Eight tins by codepoint.
+    /// Eight tins by DSCP.
     Diffserv8,
     /// Bulk, best effort, video and voice.
     Diffserv4,
@@ -35,7 +35,8 @@ impl Mode {
     /// tc's keywords for the choice of tins.
     pub const WORDS: &[&str] = &["besteffort", "precedence", "diffserv8", "diffserv4", "diffserv3"];
 
-    /// Returns the mode of a keyword in [`Self::WORDS`].
+    /// Returns the mode of a keyword; [`Self::Diffserv3`] for a word that is not in
+    /// [`Self::WORDS`].
     pub fn of(word: &str) -> Self {
         match word {
             "besteffort" => Self::BestEffort,
@@ -46,7 +47,7 @@ impl Mode {
         }
     }
 
-    /// Returns the tin of a codepoint.
+    /// Returns the tin of a DSCP.
     #[inline]
     pub const fn tin(self, dscp: u8) -> usize {
         let dscp = (dscp & 63) as usize;
@@ -112,19 +113,19 @@ const DIFFSERV8: [u8; 64] = [
     7, 2, 2, 2, 2, 2, 2, 2, //
 ];
 
-/// Voice has the codepoints CS4, CS5, VA, EF, CS6 and CS7. Video has 4, CS2, CS3, and the classes 2
-/// to 4 of assured forwarding. Bulk has LE and CS1.
+/// Voice has the DSCPs CS4, CS5, VA, EF, CS6 and CS7. Video has 4, CS2, CS3, and the classes 2 to 4
+/// of assured forwarding. Bulk has LE and CS1.
 const DIFFSERV4: [u8; 64] = tins(&[
     (1, &[1, 8]),
     (2, &[4, 16, 18, 20, 22, 24, 26, 28, 30, 34, 36, 38]),
     (3, &[32, 40, 44, 46, 48, 56]),
 ]);
 
-/// Voice has the codepoints 4, VA, EF, CS6 and CS7. Bulk has LE and CS1.
+/// Voice has the DSCPs 4, VA, EF, CS6 and CS7. Bulk has LE and CS1.
 const DIFFSERV3: [u8; 64] = tins(&[(1, &[1, 8]), (2, &[4, 44, 46, 48, 56])]);
 
-/// Returns the table that maps the codepoints in `given` to their tins, and all other codepoints to
-/// best effort.
+/// Returns the table that maps the DSCPs in `given` to their tins, and all other DSCPs to best
+/// effort.
 const fn tins(given: &[(u8, &[u8])]) -> [u8; 64] {
     let mut table = [0; 64];
     let mut tin = 0;

@@ -59,7 +59,8 @@ impl Heap {
         self.timeout = 0;
     }
 
-    /// Returns the queue at the root. Builds the heap first if it was not kept.
+    /// Returns the queue at the root, and keeps the heap for another [`TIMEOUT`] dequeues. Builds
+    /// the heap first if it was not kept.
     pub(super) fn longest(&mut self, backlog: impl Fn(QueueId) -> u32) -> QueueId {
         if self.order.is_empty() {
             self.order = (0..SIZE as u16).collect();

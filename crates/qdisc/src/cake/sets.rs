@@ -21,7 +21,7 @@ pub(super) enum Way {
     Direct,
     /// A slot has the flow's tag; `true` if the slot is not the flow's own slot.
     Tagged(bool),
-    /// No slot has the flow's tag, and this slot is free.
+    /// No slot has the flow's tag, and the slot found is free.
     Free,
     /// All slots of the set are in use by other flows. The flow takes over its own slot.
     Collision,

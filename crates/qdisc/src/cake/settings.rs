@@ -16,7 +16,7 @@ pub struct Settings {
     pub diffserv: Mode,
     /// The flows and hosts that share the rate.
     pub isolation: Isolation,
-    /// The delay before a queue is signalled first.
+    /// CoDel's interval: the delay before the first signal to a queue.
     pub interval: Duration,
     /// The target of the sojourn time.
     pub target: Duration,
@@ -31,7 +31,7 @@ pub struct Settings {
     pub is_ingress: bool,
     /// Whether the rate follows the estimated rate of arrivals.
     pub is_autorate: bool,
-    /// Whether the codepoint of every packet is cleared.
+    /// Whether the DSCP of every packet is cleared.
     pub washes: bool,
     /// The length in bytes of the device's largest packet, with its link header.
     pub mtu: u32,

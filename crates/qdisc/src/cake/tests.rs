@@ -15,14 +15,14 @@ use super::tin::Hashes;
 use super::tin::Tin;
 use crate::aqm::cobalt::Params;
 
-/// The tin of each codepoint with `diffserv3`, from the table in the kernel's source.
+/// The tin of each DSCP with `diffserv3`, from the table in the kernel's source.
 const THREE: [u8; 64] = [
     0, 1, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, //
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, //
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 0, //
     2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, //
 ];
-/// The tin of each codepoint with `diffserv4`, from the table in the kernel's source.
+/// The tin of each DSCP with `diffserv4`, from the table in the kernel's source.
 const FOUR: [u8; 64] = [
     0, 1, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, //
     2, 0, 2, 0, 2, 0, 2, 0, 2, 0, 2, 0, 2, 0, 2, 0, //

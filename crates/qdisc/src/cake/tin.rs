@@ -42,7 +42,7 @@ pub(super) struct Flow {
     pub(super) backlog: u32,
     pub(super) deficit: i64,
     pub(super) cobalt: Cobalt,
-    /// The slots of its source and its destination.
+    /// The slots of the flow's source and destination.
     hosts: [u16; 2],
     set: Set,
 }
@@ -126,7 +126,7 @@ impl Tin {
     }
 
     /// Counts the way in which a slot was found. Finds the flow's hosts, unless the flow already
-    /// uses the slot.
+    /// uses the slot. If a bulk flow loses the slot, moves its count to these hosts.
     #[inline(never)]
     fn take_slot(&mut self, slot: usize, way: Way, hosts: [u32; 2]) {
         let set = self.flows[slot].set;
@@ -240,7 +240,8 @@ impl Tin {
             .or_else(decaying)
     }
 
-    /// Gives a flow without credit its next quantum, and moves it to the end of the old flows.
+    /// Gives a flow without credit its next quantum, and moves the flow to the end of the old
+    /// flows. A sparse flow becomes bulk if it has packets.
     pub(super) fn rotate(&mut self, slot: usize, rng: &mut Rng) {
         if self.flows[slot].set == Set::Sparse {
             if self.flows[slot].queue.is_empty() {
@@ -253,8 +254,8 @@ impl Tin {
         self.chains.append(slot, Chain::Old);
     }
 
-    /// Records that a flow was served and is empty. The flow leaves the lists when the state of
-    /// COBALT has decayed.
+    /// Records that a flow was served and is empty. The flow leaves the lists if the state of
+    /// COBALT has decayed; otherwise it joins the decaying flows.
     pub(super) fn emptied(&mut self, slot: usize, now: Instant) {
         let flow = &mut self.flows[slot];
         let blue = flow.cobalt.emptied(&self.params, now);

@@ -67,7 +67,7 @@ pub(super) const INTERVAL: Param = Param {
     doc: "Time for which the sojourn must exceed target before the first signal; a worst-case RTT.",
 };
 
-/// Returns the parameter `ecn` with the default `on`.
+/// Returns the parameter `ecn`. The argument `on` is its default.
 pub(super) const fn ecn(on: bool) -> Param {
     Param {
         name: "ecn",

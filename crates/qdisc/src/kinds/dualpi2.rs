@@ -1,9 +1,9 @@
 //! `dualpi2`: a queue for L4S traffic and a queue for classic traffic, coupled by PI2.
 //!
 //! Sources: the sources of [`crate::aqm::dualpi2`], with iproute2 `tc/q_dualpi2.c` for the
-//! parameters. ECT(1) and CE select the L4S queue, Not-ECT and ECT(0) the classic queue. Both
-//! queues share one limit. If no packet has ECT(1) or CE, the discipline is PI2: one FIFO whose
-//! packets are signalled with probability `p′²`.
+//! parameters. By default ECT(1) and CE select the L4S queue, Not-ECT and ECT(0) the classic queue.
+//! Both queues share one limit. If no packet has ECT(1) or CE, the discipline is PI2: one FIFO
+//! whose packets are signalled with probability `p′²`.
 //!
 //! | | `dualpi2` (Linux) | `dualpi2_rfc` |
 //! |---|---|---|

@@ -6,7 +6,7 @@
 //! that length.
 //!
 //! The band follows from a packet's priority. `dscp.rs` of the crate `trial` derives the priority
-//! from the packet's codepoint.
+//! from the packet's DSCP.
 
 use aqmlab_core::{Args, Bounds, Cx, Instant, Kind, Packet, Param, Reason, Value};
 

@@ -244,8 +244,8 @@ impl Sfq {
         }
     }
 
-    /// Linux's `sfq_rehash`: assigns the queued packets to slots again, flow by flow. Packets that
-    /// do not fit into their new slot are dropped.
+    /// Linux's `sfq_rehash`: assigns the queued packets to slots again, flow by flow. Packets for
+    /// which no slot is free, or whose new slot is full, are dropped.
     fn rehash(&mut self, cx: &mut Cx<'_>) {
         let mut waiting = Vec::with_capacity(self.total.packets);
         for index in 0..self.slots.len() {

@@ -15,7 +15,8 @@ pub struct Arrival {
     pub ecn: Ecn,
 }
 
-/// The shares in each mix of traffic: one kind alone, two or three kinds, and all kinds.
+/// The shares of Not-ECT, ECT(0), ECT(1) and CE in each mix: one kind alone, two or three kinds,
+/// and all kinds.
 const MIXES: [[u64; 4]; 8] = [
     [1, 0, 0, 0],
     [0, 1, 0, 0],
@@ -30,7 +31,8 @@ const MIXES: [[u64; 4]; 8] = [
 /// The shares of Not-ECT, ECT(0), ECT(1) and CE.
 type Shares = [u64; 4];
 
-/// Draws a phase, or the length of an idle period in nanoseconds.
+/// Draws a phase with its shares of ECN fields (`Ok`), or the length of an idle period in
+/// nanoseconds (`Err`).
 fn phase(mixer: &mut Mixer) -> Result<(Phase, Shares), u64> {
     let kind = mixer.below(9);
     let (sizes, shares) = (Sizes::draw(mixer), mixer.one_of(&MIXES));

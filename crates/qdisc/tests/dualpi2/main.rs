@@ -121,7 +121,7 @@ fn the_module_does_what_linux_does() {
 }
 
 /// The kernel restores the scheduler's credit at an empty dequeue. The module must also restore the
-/// credit if the link never polls it while it is empty.
+/// credit if the link never polls the empty module.
 #[test]
 fn the_module_does_the_same_without_empty_polls() {
     compare(Polls::NeverEmpty);

@@ -20,7 +20,7 @@ pub trait Discipline {
     fn next_draw(&mut self) -> u32;
 }
 
-/// Whether a packet was sent or dropped, and when.
+/// The outcome of a packet: whether it was sent or dropped, the time, and its ECN field.
 #[derive(Clone, Copy, Debug)]
 pub struct Fate {
     pub sent: bool,
@@ -84,7 +84,8 @@ impl Played {
     }
 }
 
-/// Plays the arrivals; takes the statistics after the last arrival and after the last departure.
+/// Plays the arrivals; takes the statistics after the last arrival and after the last departure,
+/// then the next random draw.
 pub fn play(to: &mut impl Discipline, arrivals: &[Arrival], rate: u64, polls: Polls) -> Played {
     let rate = BitRate::new(rate).expect("a rate");
     let mut link = Link { polls, rate, free: Instant::ZERO, rests: true };

@@ -23,7 +23,8 @@ pub struct Fates {
     pub marked: Vec<u64>,
 }
 
-/// The context of a law: its queue, the bytes in other queues of the link, and the ledger.
+/// The context of a law: its queue, the bytes in other queues of the link, and the packets dropped
+/// and marked so far.
 pub struct Line<'a> {
     pub queue: &'a mut VecDeque<Item>,
     pub others: u64,

@@ -76,7 +76,7 @@ fn ours(name: &str, changes: &[(&str, Value)], seed: u64) -> Outcome {
 
 /// The interface of both transcriptions.
 trait Oracle {
-    /// Returns the time of the law's next update in nanoseconds, which the caller may change.
+    /// Returns the time of the law's next update in nanoseconds. The caller may change this time.
     fn next_update(&mut self) -> &mut u64;
     fn after(&self, update: u64) -> u64;
     fn update(&mut self, bytes: u64, packets: usize);
@@ -124,8 +124,8 @@ fn theirs(oracle: &mut dyn Oracle, seed: u64) -> Outcome {
     outcome
 }
 
-/// Compares the law and its transcription over `seeds` seeds. Returns the numbers of packets that
-/// were dropped and that were marked.
+/// Compares the law and its transcription over `seeds` seeds. Returns the number of dropped packets
+/// and the number of marked packets.
 fn agree(
     name: &str,
     changes: &[(&str, Value)],

@@ -1,5 +1,5 @@
-//! A rig for CAKE: packets with given hashes, hosts and codepoints, and departures at the times
-//! that the shaper permits.
+//! A rig for CAKE: packets with given hashes, hosts and DSCPs, and departures at the times that the
+//! shaper permits.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant, Packet, Value};
 use aqmlab_qdisc::flows::tuple_hash_for;
@@ -61,7 +61,7 @@ pub fn hashed(id: u64, hash: u32) -> Packet {
     packet
 }
 
-/// Returns a packet with a codepoint. All packets with this codepoint belong to one flow.
+/// Returns a packet with a DSCP. All packets with this DSCP belong to one flow.
 pub fn coded(id: u64, dscp: u8) -> Packet {
     let mut packet = between(id, dscp.into(), [1, 2], 1_514);
     packet.dscp = dscp;

@@ -16,7 +16,7 @@ pub struct Ledger {
     pub dropped: Vec<(u64, Reason)>,
     pub marked: Vec<(u64, Reason)>,
     pub dropped_bytes: u64,
-    /// The time of each signal.
+    /// The time of each drop and of each mark.
     pub times: Vec<Instant>,
 }
 
@@ -91,7 +91,7 @@ impl Rig {
         self.take(at).map(|packet| packet.id)
     }
 
-    /// Dequeues all packets and returns their ids.
+    /// Dequeues packets until the module returns none, and returns their ids.
     pub fn drain(&mut self, at: Instant) -> Vec<u64> {
         std::iter::from_fn(|| self.take_id(at)).collect()
     }

@@ -36,8 +36,9 @@ impl Connection {
         self.tcb.abort();
     }
 
-    /// Processes a segment in TIME-WAIT. A reset ends TIME-WAIT, a FIN restarts its timer, and
-    /// retransmissions are acknowledged within a rate limit.
+    /// Processes a segment in TIME-WAIT. A reset ends TIME-WAIT. A FIN restarts the timer of
+    /// TIME-WAIT and is acknowledged. Other segments with data or an unexpected sequence number are
+    /// acknowledged within a rate limit.
     pub(crate) fn process_time_wait(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
         if header.flags.has(TcpFlags::RST) {
@@ -80,7 +81,8 @@ impl Tcb {
     }
 
     /// Ends the connection without the closing handshake, after a reset or after a long silence of
-    /// the peer. Passes all unread data to the application, and reports [`Event::Aborted`].
+    /// the peer. If the connection was not over yet, passes all unread data to the application and
+    /// reports [`Event::Aborted`].
     pub(crate) fn die(&mut self) {
         let was_over = matches!(self.state, State::Closed | State::TimeWait);
         self.enter_closed();

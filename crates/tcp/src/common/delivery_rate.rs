@@ -41,7 +41,7 @@ impl Default for DeliveryRate {
     }
 }
 
-/// The sample of one acknowledgement during its processing.
+/// The delivery-rate sample of an acknowledgement that is being processed.
 #[derive(Debug, Default)]
 pub struct PendingSample {
     /// The value of `delivered` when the newest acknowledged segment was sent; zero if no segment
@@ -133,9 +133,9 @@ impl DeliveryRate {
         }
     }
 
-    /// Returns the completed sample. `delivered` and `lost` must be up to date. Its amount and its
-    /// interval are zero if `valid` is false, or if the interval would be below `min_rtt`
-    /// (`tcp_rate_gen`).
+    /// Returns the completed sample. `delivered` and `lost` must be up to date. The sample's amount
+    /// and interval are zero if `valid` is false, if no segment was acknowledged, or if the
+    /// interval would be below `min_rtt` (`tcp_rate_gen`).
     #[inline]
     pub fn sample(
         &self,

@@ -55,7 +55,7 @@ impl Handshake {
 pub(crate) enum RepeatedSyn {
     Ignore,
     Answer,
-    /// Responds, and counts the retransmissions of the SYN-ACK anew.
+    /// Responds, counts the retransmissions of the SYN-ACK anew, and restarts their timer.
     AnswerAndRestart,
 }
 
@@ -108,7 +108,8 @@ impl Connection {
     }
 
     /// Processes a segment in SYN-SENT: a SYN-ACK completes the handshake, a reset with a valid ACK
-    /// ends the connection, and a SYN has crossed this end's SYN.
+    /// ends the connection, and a SYN has crossed this end's SYN. An invalid ACK is answered with a
+    /// reset.
     pub(crate) fn process_syn_sent(&mut self, header: &TcpHeader, ecn: Ecn) {
         let flags = header.flags;
         if flags.has(TcpFlags::ACK) {

@@ -32,7 +32,7 @@ impl Tcb {
     }
 
     /// Starts to wake the application, unless a wakeup is already pending. For an application that
-    /// never sleeps, only returns true.
+    /// never sleeps, starts nothing. Returns whether the application never sleeps.
     #[inline]
     pub(crate) fn start_wakeup(&mut self) -> bool {
         if self.never_sleeps() {

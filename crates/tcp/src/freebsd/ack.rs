@@ -206,8 +206,8 @@ impl FreeBsd {
     }
 
     /// Processes a partial acknowledgement. With SACK, sets the window to the data sent in this
-    /// recovery plus one or two segments, and sends. Without SACK, retransmits one segment and
-    /// deflates the window.
+    /// recovery plus one or two segments, at most the threshold, and sends. Without SACK,
+    /// retransmits one segment and deflates the window.
     fn process_partial_ack(&mut self, tcb: &mut Tcb, ack: u64) {
         let (mss, acked) = (u64::from(tcb.window.mss), ack - tcb.snd.una);
         if Self::awaits_ack(tcb) {
@@ -290,7 +290,8 @@ fn mark_sacked(tcb: &mut Tcb, start: u64, end: u64, sample: &mut PendingSample) 
     }
 }
 
-/// Removes the segments below `ack` from the scoreboard, and counts them as delivered.
+/// Removes the segments below `ack` from the scoreboard, and counts as delivered those that were
+/// not selectively acknowledged before.
 fn remove_acknowledged(tcb: &mut Tcb, ack: u64, sample: &mut PendingSample) {
     if let Some(acked) = tcb.board.originals(ack) {
         // Each of these segments was sent after the one before it, so the last alone determines the

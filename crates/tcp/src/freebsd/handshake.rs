@@ -63,7 +63,9 @@ impl FreeBsd {
         tcb.snd.wl1 = header.seq.saturating_sub(1);
     }
 
-    /// Sets the sizes of segments, windows and buffers for the transfer.
+    /// Prepares the transfer: takes the first round-trip sample, sets the sizes of segments,
+    /// windows and buffers, and starts the congestion control. If the application has already
+    /// closed, also changes the state.
     pub(crate) fn init_transfer(
         &mut self,
         tcb: &mut Tcb,
@@ -112,8 +114,8 @@ impl FreeBsd {
         }
     }
 
-    /// Sets the initial window, which is one segment if a SYN-ACK was retransmitted. Starts the
-    /// congestion control.
+    /// Sets the initial window, which is one segment if a SYN-ACK was retransmitted. If a SYN was
+    /// retransmitted, sets a low slow-start threshold. Starts the congestion control.
     fn init_window(tcb: &mut Tcb, header: &TcpHeader, handshake: &Handshake) {
         // `cc_cong_signal` overwrites the record of a lost SYN that `tcp_timer_rexmt` makes.
         let repeated = handshake.retransmits() > 0;

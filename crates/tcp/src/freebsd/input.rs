@@ -262,7 +262,7 @@ impl FreeBsd {
     }
 
     /// Processes the peer's FIN, which is in order. The response is sent before the application
-    /// reads, so its window excludes the space of unread data.
+    /// reads, so the window in the response excludes the space of unread data.
     fn process_fin(&mut self, tcb: &mut Tcb) {
         match tcb.state {
             State::Established => tcb.state = State::CloseWait,

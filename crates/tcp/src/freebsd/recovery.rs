@@ -58,7 +58,7 @@ impl Recovery {
         self.reduced = true;
     }
 
-    /// Ends recovery and reduction. Returns whether there was only a reduction.
+    /// Ends recovery and reduction. Returns whether recovery was not active.
     pub(super) fn leave(&mut self) -> bool {
         let only_reduced = !self.active;
         self.active = false;

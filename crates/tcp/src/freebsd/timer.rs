@@ -44,7 +44,8 @@ impl FreeBsd {
     }
 
     /// Handles a retransmission timeout. Discards the selective acknowledgements, and goes back to
-    /// the first unacknowledged byte with a window of one segment.
+    /// the first unacknowledged byte with a window of one segment. After too many consecutive
+    /// timeouts, gives up the connection.
     fn on_retransmission_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         self.holes.clear();
@@ -106,7 +107,7 @@ impl FreeBsd {
     }
 
     /// Sends the data that the window allows, or one byte into a closed window. Gives up the
-    /// connection if the peer has been silent for too long.
+    /// connection if the peer has been silent for too long after the application has closed.
     fn on_persist_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         if self.is_long_silent(tcb) {

@@ -74,8 +74,9 @@ impl Linux {
         }
     }
 
-    /// With SACK, delays duplicate acknowledgements beyond the third, so that several of them
-    /// become one acknowledgement. Otherwise sends the acknowledgement at once.
+    /// With SACK, delays duplicate acknowledgements beyond the third, up to the limit of
+    /// `ack_compression`, so that several of them become one. Sends any other acknowledgement at
+    /// once.
     fn compress_ack(&mut self, tcb: &mut Tcb) {
         let limit = tcb.profile.ack_compression as u32;
         if !tcb.rcv.sack.enabled || !self.delack.compress(tcb.rcv.nxt, limit) {

@@ -32,7 +32,8 @@ impl Tcb {
         self.tx_records.record(end, in_flight, self.rate.lost, self.ecn.delivered_ce);
     }
 
-    /// Notifies the controller that the segment `id` was marked as lost.
+    /// Notifies the controller that the segment `id` was marked as lost, if its transmission is on
+    /// record.
     #[cold]
     #[inline(never)]
     pub(super) fn tell_of_loss(&mut self, id: u32) {

@@ -52,8 +52,8 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// Records the delivery of a segment with `flags` and `end` that was transmitted at `sent`
-    /// (`tcp_rack_advance`).
+    /// Records the delivery of a segment with `flags` and `end` that was transmitted at `sent`.
+    /// Ignores a delivery that is probably of an earlier transmission (`tcp_rack_advance`).
     #[inline]
     pub(super) fn advance(&mut self, tcb: &Tcb, flags: u8, end: u64, sent: Instant) {
         let rtt = tcb.clock.now.since(sent);

@@ -115,9 +115,9 @@ impl RcvAutotune {
         self.rtt8 != 0 && now.since(self.since).as_nanos() >= self.rtt8 / 8
     }
 
-    /// Records that the application has read up to `end`. If this ends a round trip in which more
-    /// data was read than the maximum so far, returns the number of bytes read in it and that
-    /// maximum. Returns `None` otherwise, and if the buffer may not grow.
+    /// Records that the application has read up to `end`. If this read ends a round trip with more
+    /// data than the maximum so far, returns the number of bytes read in the round trip and the
+    /// previous maximum. Otherwise, or if the buffer may not grow, returns `None`.
     #[inline]
     fn on_read(&mut self, now: Instant, end: u64) -> Option<(u64, u64)> {
         if !self.ends_round(now) {

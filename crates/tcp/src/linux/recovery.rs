@@ -44,7 +44,7 @@ impl Recovery {
         self.ca = ca;
     }
 
-    /// Returns to the open state.
+    /// Enters the open state, and clears the record that the receiver reneged.
     pub(super) fn open(&mut self) {
         self.ca = CaState::Open;
         self.is_reneging = false;

@@ -2,7 +2,8 @@
 
 use aqmlab_tcp::cc::CaState;
 
-/// The state of the connection, in packets and microseconds.
+/// The state of the connection. Amounts are in packets, sequence numbers in bytes, and times in
+/// microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Conn {
     pub now: u64,

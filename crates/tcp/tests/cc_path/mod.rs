@@ -50,7 +50,7 @@ pub(crate) struct Path {
     pub(crate) buffer: u64,
 }
 
-/// A packet in flight.
+/// A packet that is neither acknowledged nor known to be lost.
 struct Sent {
     at: Instant,
     /// The time at which the packet's acknowledgement arrives; `None` if the packet was dropped.
@@ -62,7 +62,7 @@ struct Sent {
     first_at: Instant,
 }
 
-/// The state after each acknowledgement.
+/// The state after an acknowledgement.
 pub(crate) struct View<'a> {
     pub(crate) now: Instant,
     pub(crate) cc: &'a dyn CongestionControl,

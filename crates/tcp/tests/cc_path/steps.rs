@@ -49,8 +49,8 @@ pub(crate) fn sample(
     cc.on_sample(window, &ack);
 }
 
-/// Acknowledges a window every `rtt` for `span`, with evenly spaced acknowledgements, and passes
-/// each acknowledgement to `cc`.
+/// Acknowledges a window every `rtt` for `span`, with evenly spaced acknowledgements. Passes each
+/// acknowledgement to `cc`, and the state after it to `see`.
 pub(crate) fn acknowledge_for(
     cc: &mut dyn CongestionControl,
     window: &mut Window,

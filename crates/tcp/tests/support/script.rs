@@ -93,7 +93,8 @@ impl Default for Script {
     }
 }
 
-/// Returns the host with an application that never sleeps, so that it acts at the time of its line.
+/// Returns the host with an application that never sleeps, so that the application acts at the time
+/// of the script's line.
 fn awake(mut profile: Profile) -> Profile {
     profile.wakeup = Duration::ZERO;
     profile
@@ -337,7 +338,7 @@ impl Script {
         }
     }
 
-    /// Processes a segment of the peer.
+    /// Passes the peer's segments of a line to the connection.
     fn arrive(&mut self, words: &[&str]) -> Outcome {
         let wanted = Described::parse(words)?;
         if let Some(window) = wanted.window {
@@ -369,7 +370,7 @@ impl Script {
         Ok(())
     }
 
-    /// Checks a segment that the connection sent.
+    /// Checks the next segments that the connection sent, as many as the line states.
     fn expect(&mut self, from: Instant, to: Instant, words: &[&str]) -> Outcome {
         let mut wanted = Described::parse(words)?;
         for _ in 0..wanted.count {

@@ -165,8 +165,8 @@ impl FreeBsd {
         self.timer = Timer::stopped();
     }
 
-    /// Records that a packet was dropped from the queue's head to make room for a packet of another
-    /// queue.
+    /// Resets the accumulated probability, because a packet was dropped from the queue's head to
+    /// make room for an arrival.
     pub fn head_dropped(&mut self) {
         self.vars.accu_prob = 0;
     }

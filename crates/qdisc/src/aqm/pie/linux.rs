@@ -116,7 +116,7 @@ impl Linux {
         Self { params, vars: Vars::new(), timer }
     }
 
-    /// `pie_drop_early`: returns whether to drop an arrival early.
+    /// `pie_drop_early`: returns whether to drop or mark an arrival early.
     fn drop_early(&mut self, waiting: u64, size: u64, rng: &mut Rng) -> bool {
         let Self { params, vars, .. } = self;
         let spared = vars.burst_time > 0

@@ -179,7 +179,7 @@ impl Rfc8033 {
         Self { settings, half_target: settings.target.as_secs_f64() / 2.0, vars, timer }
     }
 
-    /// §4.1 and §5.4: returns whether to drop an arrival early.
+    /// §4.1 and §5.4: returns whether to drop or mark an arrival early.
     fn drop_early(&mut self, waiting: u64, rng: &mut Rng) -> bool {
         let vars = &mut self.vars;
         let uncongested = vars.qdelay_old < self.half_target && vars.drop_prob < 0.2;

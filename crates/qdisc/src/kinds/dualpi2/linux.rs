@@ -69,7 +69,7 @@ impl Step {
     }
 }
 
-/// The counters that `tc -s` shows, with the names of its JSON.
+/// The counters that `tc -s` shows, with the names of its JSON, and the time of the last operation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Stats {
     packets_in_c: u32,
@@ -188,7 +188,8 @@ impl DualPi2 {
         if packet.ecn == Ecn::Ce { packet } else { cx.mark(packet, reason) }
     }
 
-    /// Applies both AQMs to a packet that leaves `queue`; returns the packet unless it was dropped.
+    /// Applies the step, and without `drop_early` also PI2, to a packet that leaves `queue`;
+    /// returns the packet unless it was dropped.
     #[inline]
     fn judge(
         &mut self,

@@ -153,7 +153,8 @@ impl Wrr {
         self.credit = self.initial;
     }
 
-    /// Returns the credit; the classic queue is served while it is above zero.
+    /// Returns the credit. While it is above zero and both queues have packets, the classic queue
+    /// is served.
     pub(super) const fn credit(&self) -> i64 {
         self.credit
     }

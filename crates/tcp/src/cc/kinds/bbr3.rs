@@ -88,7 +88,8 @@ struct Bbr3 {
     probe_rtt_done: Option<u64>,
     probe_rtt_round_done: bool,
 
-    /// The total number of delivered segments at which the round ends.
+    /// The total number of delivered segments at the start of the round. The round ends when data
+    /// sent at or after this number is acknowledged.
     next_round_delivered: u64,
     round_start: bool,
     cycle_start: Instant,
@@ -177,7 +178,7 @@ impl Bbr3 {
         }
     }
 
-    /// Records the time and the window of the connection.
+    /// Records the time, and the window and the segment size of the connection.
     fn look(&mut self, window: &Window, now: Instant) {
         self.view.now = now;
         self.view.cwnd = window.cwnd / window.segment;
@@ -248,8 +249,8 @@ impl Bbr3 {
     }
 
     /// Updates the model. While the application limits the sender and the path shows no congestion,
-    /// only the state machine runs. Returns whether the rate and the window stay as they are
-    /// (`bbr_run_fast_path`).
+    /// only the state machine and the minimum round-trip time are updated. Returns whether the rate
+    /// and the window stay as they are (`bbr_run_fast_path`).
     fn run_fast_path(&mut self, window: &mut Window, sample: &Sample) -> bool {
         let is_quiet = self.try_fast_path
             && sample.app_limited

@@ -115,7 +115,8 @@ impl Compound {
     }
 
     /// Returns the change of the delay window over `round`, and records Reno's backlog in the round
-    /// (equations 6 and 7 of the paper).
+    /// (equations 6 and 7 of the paper). With fewer than [`SAMPLES`] samples, returns zero and
+    /// records nothing.
     fn steer(&mut self, round: &Round) -> f64 {
         let (Some(base), Some(least)) = (self.base_rtt, round.least) else { return 0.0 };
         if round.samples < SAMPLES {

@@ -1,4 +1,4 @@
-//! Prague: a sender for L4S, which reduces its window or its rate in proportion to the share of
+//! Prague: a sender for L4S, which reduces its window or its rate in proportion to the fraction of
 //! marked segments.
 //!
 //! Source: L4STeam's Linux, `net/ipv4/tcp_prague.c` 0.7, in its integer arithmetic. Without
@@ -65,7 +65,7 @@ struct View {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, as in the source")]
 struct Prague {
     options: Options,
-    /// Whether the connection has accurate ECN. Otherwise the controller is Reno.
+    /// Whether the connection has accurate ECN. If not, the controller is Reno.
     has_ecn: bool,
     reno: Reno,
     feedback: Option<Feedback>,
@@ -99,8 +99,8 @@ struct Prague {
     round: u64,
     /// Whether a mark was seen, which shows that there is an AQM on the path.
     saw_ce: bool,
-    /// Whether the controller adapts the rate and derives the window from it. Otherwise it adapts
-    /// the window.
+    /// Whether the controller adapts the rate and derives the window from it. If not, the
+    /// controller adapts the window.
     by_rate: bool,
     in_loss: bool,
 }
@@ -135,7 +135,7 @@ impl Prague {
         }
     }
 
-    /// Records the time and the window of the connection.
+    /// Records the time, and the connection's window, threshold, packet size and clamp.
     fn look(&mut self, window: &Window, now: Instant) {
         let view = &mut self.view;
         view.now = now.as_nanos() / 1_000;

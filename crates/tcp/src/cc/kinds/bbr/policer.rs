@@ -39,7 +39,7 @@ pub(super) struct Observation {
 /// The result of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The sample changes nothing.
+    /// The sample does not change the gain or the mode.
     AsBefore,
     /// A policer was detected: [`Policer::rate`] is the pacing rate.
     Policed,

@@ -9,14 +9,14 @@ use crate::cc::{CaState, LostSegment};
 
 /// The share by which a lossy round reduces the bounds (`bbr_beta`).
 const BETA: u64 = UNIT * 30 / 100;
-/// The largest share of losses that a probe accepts (`bbr_loss_thresh`).
+/// The largest fraction of lost segments that a probe accepts (`bbr_loss_thresh`).
 const LOSS_THRESH: u64 = UNIT * 2 / 100;
 /// The fraction of marked segments above which a probe's data in flight counts as too high
 /// (`bbr_ecn_thresh`).
 pub(super) const ECN_THRESH: u64 = UNIT / 2;
 /// The largest share by which marks reduce the bounds (`bbr_ecn_factor`).
 const ECN_FACTOR: u64 = UNIT / 3;
-/// The share of the bound that is left free while cruising (`bbr_inflight_headroom`).
+/// The share of `inflight_hi` that is left free outside probes (`bbr_inflight_headroom`).
 const HEADROOM: u64 = UNIT * 15 / 100;
 
 /// The bounds of the bandwidth, and of the data in flight in segments.
@@ -25,14 +25,15 @@ pub(super) struct Bounds {
     pub(super) bw_lo: u64,
     pub(super) inflight_lo: u64,
     pub(super) inflight_hi: u64,
-    /// The three bounds before the last recovery.
+    /// The value of `bw_lo` before the last recovery. The next two fields hold `inflight_lo` and
+    /// `inflight_hi`.
     undo_bw_lo: u64,
     undo_inflight_lo: u64,
     undo_inflight_hi: u64,
     /// The number of acknowledged segments after which `inflight_hi` grows by one segment.
     probe_up_cnt: u64,
     probe_up_acks: u64,
-    /// The binary logarithm of the growth in the present round.
+    /// The binary logarithm of the growth in the next round, in segments.
     probe_up_rounds: u32,
 }
 
@@ -85,7 +86,8 @@ impl Bounds {
         self.probe_up_cnt = UNBOUNDED;
     }
 
-    /// Doubles the growth of `inflight_hi` per round (`bbr_raise_inflight_hi_slope`).
+    /// Sets the growth of `inflight_hi` per round. The growth doubles with each call until the next
+    /// probe (`bbr_raise_inflight_hi_slope`).
     pub(super) fn raise_slope(&mut self, cwnd: u64) {
         let growth = 1_u64 << self.probe_up_rounds;
         self.probe_up_rounds = (self.probe_up_rounds + 1).min(30);
@@ -188,7 +190,7 @@ impl Bbr3 {
         }
     }
 
-    /// Adapts the long-term bound. Returns whether the phase changes (`bbr_adapt_upper_bounds`).
+    /// Adapts the long-term bound. Returns whether a new probe starts (`bbr_adapt_upper_bounds`).
     pub(super) fn adapt_upper_bounds(&mut self, sample: &Sample) -> bool {
         if self.ack_phase == AckPhase::ProbeStarting && self.round_start {
             self.ack_phase = AckPhase::ProbeFeedback;

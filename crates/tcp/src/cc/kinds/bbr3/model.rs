@@ -94,7 +94,7 @@ pub(super) struct Signals {
     pub(super) ecn_in_round: bool,
     pub(super) loss_in_cycle: bool,
     pub(super) ecn_in_cycle: bool,
-    /// The number of acknowledgements in the round after which segments were marked as lost.
+    /// The number of acknowledgements of the round that showed new losses, at most 15.
     pub(super) loss_events_in_round: u32,
 }
 
@@ -113,8 +113,8 @@ impl Signals {
         }
     }
 
-    /// Restarts the filters of the latest round, unless the acknowledgement may acknowledge a tail
-    /// loss probe (`bbr_advance_latest_delivery_signals`).
+    /// At the start of a round, restarts the filters of the latest round, unless the
+    /// acknowledgement may acknowledge a tail loss probe (`bbr_advance_latest_delivery_signals`).
     pub(super) fn advance_latest(&mut self, sample: &Sample) {
         if self.loss_round_start && !sample.acks_probe {
             self.bw_latest = sample.bw;

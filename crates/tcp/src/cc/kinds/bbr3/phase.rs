@@ -27,7 +27,7 @@ impl Phase {
     }
 }
 
-/// The relation of the acknowledgements that arrive to the last probe.
+/// The relation of arriving acknowledgements to the last probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
     /// The acknowledgements are of data that no probe sent.

@@ -143,8 +143,9 @@ impl Cubic {
         self.max_cwnd.wrapping_mul(BETA).wrapping_add(u64::from(per_round)) >> SHIFT
     }
 
-    /// Raises the window to the cubic function, or sets it to Reno's window if that is larger. The
-    /// caller calls this function once per window of acknowledged bytes.
+    /// Raises the window to the value of the cubic function or, if Reno's window is above that
+    /// value, sets the window to Reno's. The caller calls this function once per window of
+    /// acknowledged bytes.
     fn follow_law(&mut self, window: &mut Window, now: Instant) {
         let ticks = self.clock.at(now).saturating_sub(self.last_congestion);
         let reno = self.tf_window(ticks, window.segment);

@@ -91,8 +91,8 @@ const RISE: std::ops::RangeInclusive<u64> = 4_000..=16_000;
 const GSO_MAX: u64 = 65_536 - 320 - 1;
 
 /// Linux's HyStart. Slow start ends when a train of acknowledgements is longer than half of the
-/// minimum delay, or when the delay rises. The allowance for aggregated acknowledgements lengthens
-/// the train.
+/// minimum delay, or when the delay rises. The allowance for aggregated acknowledgements permits a
+/// longer train.
 #[derive(Debug, Default)]
 pub(super) struct HyStart {
     /// Whether HyStart has ended slow start.
@@ -251,7 +251,8 @@ impl PlusPlus {
     }
 
     /// Slows growth if this round's minimum delay has risen above the minimum delay of the last
-    /// round. Resumes standard slow start if it has fallen below the delay that slowed growth.
+    /// round. Resumes standard slow start if this round's minimum has fallen below the delay that
+    /// slowed growth.
     fn judge(&mut self) {
         let Some(delay) = self.round_min else { return };
         match (self.phase, self.last_round_min) {

@@ -5,8 +5,8 @@
 use super::{ALPHA_BITS, HSRTT_SHIFT, MAX_ALPHA, Prague, SHIFT_G};
 
 impl Prague {
-    /// Updates the estimate and the size of packets after a round, and starts the next round
-    /// (`prague_update_alpha`).
+    /// Ends a round: updates the estimate and the size of packets if a mark was ever seen, updates
+    /// the long-term round-trip time, and starts the next round (`prague_update_alpha`).
     pub(super) fn update_alpha(&mut self) {
         if self.saw_ce {
             let (now, then) = (&self.view.totals, &self.round_start);

@@ -26,7 +26,7 @@ pub(super) fn mul_shr(a: u64, b: u64, shift: u32) -> u64 {
 }
 
 impl Prague {
-    /// Returns the window in segments, at least two (`prague_frac_cwnd_to_snd_cwnd`).
+    /// Returns the window in segments, from two to the clamp (`prague_frac_cwnd_to_snd_cwnd`).
     pub(super) fn whole_cwnd(&self) -> u64 {
         ((self.frac_cwnd + ONE_CWND - 1) >> CWND_UNIT).max(MIN_CWND_RTT).min(self.view.clamp)
     }
@@ -37,7 +37,8 @@ impl Prague {
         self.options.target8.max(self.view.srtt8)
     }
 
-    /// Returns the window that the rate needs (`prague_pacing_rate_to_frac_cwnd`).
+    /// Returns the window that the rate needs, in units of [`ONE_CWND`]
+    /// (`prague_pacing_rate_to_frac_cwnd`).
     pub(super) fn frac_cwnd_of_rate(&self) -> u64 {
         let long_term = self.hsrtt >> HSRTT_SHIFT;
         let rtt = if long_term > 0 { long_term } else { self.view.srtt8 };
@@ -66,7 +67,8 @@ impl Prague {
 
     /// Sets the pacing rate and the burst (`prague_update_pacing_rate`). If the controller adapts
     /// the rate, an update of the estimate sets the pacing rate above the rate for half of a
-    /// virtual round trip. After this time, the pacing rate is below the rate.
+    /// virtual round trip. After this time, the pacing rate is below the rate. If the controller
+    /// adapts the window, also computes the rate from the window.
     pub(super) fn update_pacing_rate(&mut self) {
         let mut rate = if self.is_by_rate() {
             let offset = mul_shr(RATE_OFFSET, self.rate, OFFSET_UNIT);

@@ -85,7 +85,8 @@ impl Prague {
         self.rate = (self.rate + unmarked).max(self.rate_of_frac_cwnd());
     }
 
-    /// Moves the connection's window towards the fractional window, by at most one segment.
+    /// Moves the connection's window towards the fractional window, by at most one segment. A
+    /// reduction also sets the slow-start threshold to the window.
     fn step(&mut self) {
         let target = self.whole_cwnd();
         match self.view.cwnd.cmp(&target) {
