@@ -142,8 +142,8 @@ impl Pipe {
         self.charged = (self.served, self.credit);
     }
 
-    /// Ends the idle time of the pipe, if it is idle. The credit becomes zero, unless the idle time
-    /// began in this `tick`.
+    /// Ends the idle time of the pipe, if it is idle. The credit then becomes zero, unless the pipe
+    /// still exists and its idle time began in this `tick`.
     fn activate(&mut self, tick: u64) {
         // An idle time begins with the tick in which the pipe found nothing to send, and the credit
         // of that tick is lost.

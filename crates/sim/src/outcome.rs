@@ -81,7 +81,7 @@ pub(crate) fn measured(mut world: World<Taps>, spec: &Spec) -> Outcome {
     }
 }
 
-/// Returns the findings, for which it moves the samples and notes out of the world.
+/// Returns the findings. Moves the samples and the notes out of the world.
 fn findings(
     world: &mut World<Taps>,
     spec: &Spec,

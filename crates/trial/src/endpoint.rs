@@ -63,9 +63,9 @@ impl Endpoint {
         }
     }
 
-    /// Returns the configuration of a QUIC connection that the application opens with `open`. It
-    /// has the controller, the MTU and the ECN setting of the endpoint. The endpoint's other
-    /// settings apply only to TCP.
+    /// Returns the configuration of a QUIC connection that the application opens with `open`. The
+    /// configuration has the controller, the MTU and the ECN setting of the endpoint, and the 0-RTT
+    /// setting of `open`. The endpoint's other settings apply only to TCP.
     pub fn quic(&self, open: Open) -> aqmlab_quic::Config {
         let (kind, args) = &self.cc;
         aqmlab_quic::Config {
@@ -80,7 +80,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// If the controller needs TCP, or the MTU is too small.
+    /// If the controller needs ECN or the feedback of Linux's TCP, or if the MTU is too small.
     pub fn check_quic(&self, at: &str) -> Result<(), SpecError> {
         let (kind, args) = &self.cc;
         let cc = (kind.build)(args);

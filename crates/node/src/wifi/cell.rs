@@ -124,7 +124,7 @@ impl Cell {
     }
 
     /// Begins or ends an exchange, if either is due at `now`, and appends to `out` the packets that
-    /// have left the cell. Returns the length of an exchange if one ended;
+    /// have left the cell. Returns the duration of an exchange if one ended;
     /// [`senders`](Self::senders) then names its radios.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Delivery>) -> Option<Duration> {
         if self.poll_timeout().is_none_or(|due| due > now) {

@@ -1,6 +1,7 @@
-//! Reads and writes numbers in base units as the types of their units.
+//! Deserializes numbers in base units to the types of their units, and serializes these types to
+//! numbers.
 //!
-//! Writing is needed for the defaults in the JSON Schema.
+//! Serialization is needed for the defaults in the JSON Schema.
 
 // serde passes these values by reference.
 #![allow(clippy::trivially_copy_pass_by_ref, clippy::ref_option)]

@@ -126,7 +126,7 @@ impl View<'_> {
     }
 }
 
-/// Returns the mean rate of `bytes` over the time `over` in Mbit/s, or `NaN` if the time is zero.
+/// Returns the mean rate in Mbit/s of `bytes` over the time `over`, or `NaN` if the time is zero.
 pub(super) fn mean_mbit(bytes: u64, over: Duration) -> f64 {
     if over == Duration::ZERO { f64::NAN } else { 8.0 * bytes as f64 / over.as_secs_f64() / 1e6 }
 }

@@ -90,8 +90,8 @@ impl QueueReport {
             self.bytes += u64::from(ip_len);
         }
     }
-    /// Opens the step that contains `left`. The division is separate because most packets need
-    /// none.
+    /// Opens the step that contains `left`. The function is separate, because most packets need no
+    /// division.
     #[cold]
     fn open_step(&mut self, frame: &Frame, left: Instant) {
         self.step = (left.as_nanos() / frame.step) as usize;
