@@ -28,8 +28,8 @@ pub(crate) fn run_all(lines: &[String]) -> Result<(), String> {
     lines.iter().try_for_each(|line| run(line).map(drop))
 }
 
-/// Writes a kernel setting, and checks that the kernel has taken the value. `name` is its path
-/// below `/proc/sys`.
+/// Writes a kernel setting, and checks that the kernel has taken the value. `name` is the setting's
+/// path below `/proc/sys`.
 pub(crate) fn sysctl(name: &str, value: &str) -> Result<(), String> {
     let path = format!("/proc/sys/{name}");
     let failed = |error| format!("{path} = {value}: {error}");

@@ -129,7 +129,7 @@ impl World<'_> {
         }
     }
 
-    /// Opens the sockets of connection `id` of an application.
+    /// Opens the sockets of an application's connection `id`.
     pub(crate) fn open(&mut self, app: usize, id: ConnId, open: Open) -> Result<(), String> {
         let index = self.conns.len();
         let port = 10_000 + (index % 30_000) as u16;

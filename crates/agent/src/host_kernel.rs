@@ -33,9 +33,10 @@ fn tick() {
     let _ = writeln!(std::io::stdout(), ".");
 }
 
-/// Tests the requirements of a trial in a new network namespace. Returns those that this host does
-/// not meet, one sentence each: permissions, interfaces, and disciplines in `kinds`, which are the
-/// kernel's names.
+/// Tests the requirements of a trial in a new network namespace. Returns the requirements that this
+/// host does not meet, one sentence each: permissions, interfaces, and the disciplines in `kinds`,
+/// which has the kernel's names. If namespaces or cables are missing, returns only this
+/// requirement.
 pub(crate) fn missing(kinds: &[String]) -> Vec<String> {
     if let Err(error) = sys::unshare_network() {
         return vec![format!(

@@ -117,7 +117,7 @@ fn inet(address: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     name
 }
 
-/// Binds a socket to its own address.
+/// Binds a socket to a local address and port.
 pub(crate) fn bind(fd: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()> {
     let name = inet(address, port);
     let size = size_of::<libc::sockaddr_in>() as u32;

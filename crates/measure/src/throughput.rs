@@ -87,7 +87,8 @@ impl Active {
         }
     }
 
-    /// Returns the interval, and the counts within it.
+    /// Returns the interval, the number of bytes that arrived in it, and the throughput in its
+    /// windows.
     pub(crate) fn finish(mut self) -> (Range<Instant>, u64, WindowRates) {
         self.advance(self.span.end);
         let span = Instant::from_nanos(self.span.start)..Instant::from_nanos(self.span.end);

@@ -80,7 +80,7 @@ impl StatsReader {
     }
 
     /// Requests a dump of all disciplines or classes, and passes the attributes of the object with
-    /// the given handle to `found`.
+    /// the given device and handle, if there is one, to `found`.
     fn dump(
         &mut self,
         kind: u16,

@@ -45,9 +45,9 @@ struct Missing {
 }
 
 /// Matches the packets that left the senders, which are ordered by time, with the packets in
-/// `passed`, which crossed between the routers. Returns the effect on each direction. `charge`
-/// returns the number of bytes that the link of a direction charges for an IP packet of a given
-/// length.
+/// `passed`, which crossed between the routers. Returns the effect of the discipline of each
+/// direction. `charge` returns the number of bytes that the link of a direction charges for an IP
+/// packet of a given length.
 pub(crate) fn sojourns(
     records: &[Record],
     passed: &[Record],

@@ -31,7 +31,7 @@ use crate::qdisc::show;
 const MOST_PATHS: usize = 16;
 /// The maximum jitter in nanoseconds. Netem draws the jitter in 32 bits.
 const MOST_JITTER_NS: u64 = 4_000_000_000;
-/// The limit of a netem in packets, more than are ever on the path.
+/// The limit of a netem in packets, more than a netem ever holds.
 const ROOM: u32 = 1_000_000;
 /// The tolerance for a time that tc shows, in seconds: a tick of tc's clock and its rounding error.
 const TICK_S: f64 = 1.3e-7;

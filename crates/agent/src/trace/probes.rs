@@ -1,9 +1,9 @@
 //! Probes in the kernel: the packets into and out of a discipline, and the times that it reads.
 //!
 //! Source: Documentation/trace/kprobetrace.rst of the kernel. Probes at the entry and the return of
-//! a discipline's two functions record the operations in order. Probes at the instructions to which
-//! `ktime_get` returns in the discipline record the exact times that the discipline read, in
-//! nanoseconds. The kernel's own event reports dropped packets.
+//! a discipline's two functions record the operations in order. Probes at the return addresses of
+//! `ktime_get` in the discipline record the exact times that the discipline read, in nanoseconds.
+//! The kernel's own event reports dropped packets.
 //!
 //! A probe at a function that also has other callers would miss events of the discipline.
 //! Interrupts may arrive while the kernel handles such a probe, and a softirq that follows may

@@ -310,7 +310,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns whether the name of a function begins with `own`, after `_` or `fq_` if there is one.
+/// Returns whether the name of a function begins with `own` after any leading `_` and `fq_`.
 pub(crate) fn is_own(caller: &str, own: &str) -> bool {
     caller.trim_start_matches('_').trim_start_matches("fq_").starts_with(own)
 }

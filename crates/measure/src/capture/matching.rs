@@ -49,7 +49,7 @@ struct Waiting {
 #[derive(Debug, Default)]
 struct Window {
     packets: VecDeque<Waiting>,
-    /// The position of the first packet of `packets` in the capture.
+    /// The position in the capture of the first packet of `packets`.
     first: u64,
     /// The fingerprint and position of each packet without a match.
     index: BTreeSet<(u64, u64)>,

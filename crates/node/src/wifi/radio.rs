@@ -216,8 +216,8 @@ impl Radio {
         if many { self.config.rate.block_ack() } else { self.config.rate.ack() }
     }
 
-    /// Sends the next aggregate, and draws which of its frames arrive. Returns whether there is a
-    /// response. One arrived frame suffices for a response.
+    /// Sends the next aggregate, and draws which of its frames arrive; after a collision, none
+    /// arrives. Returns whether there is a response. One arrived frame suffices for a response.
     pub(super) fn send(&mut self, collided: bool) -> bool {
         let Some(aggregate) = self.ready.front_mut() else { return false };
         for frame in &mut aggregate.frames {
