@@ -156,8 +156,8 @@ impl End {
         }
     }
 
-    /// Checks whether a pending connection attempt has succeeded or failed, and adds this change to
-    /// `changes`.
+    /// Checks whether a pending connection attempt has succeeded or failed, and adds this change,
+    /// if any, to `changes`.
     pub(crate) fn check_connect(&mut self, changes: &mut Vec<Change>) {
         let Some(fd) = self.fd.as_ref().filter(|_| !self.established && !self.gone) else { return };
         let mut error = [0; 4];

@@ -298,7 +298,7 @@ impl Tun {
     }
 }
 
-/// Reads a packet and the `virtio_net_hdr` before it; returns their length.
+/// Reads a packet and the `virtio_net_hdr` before the packet; returns the length of both together.
 pub(crate) fn read(from: &Tun, buffer: &mut [u8]) -> io::Result<usize> {
     let data = buffer.as_mut_ptr().cast();
     // SAFETY: `data` points to `buffer`, and the length is the length of `buffer`.
@@ -349,8 +349,8 @@ impl Poll {
         check(unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &raw mut event) }).map(drop)
     }
 
-    /// Waits for events, and replaces the contents of `tokens` by their tokens. An interrupted call
-    /// leaves `tokens` empty.
+    /// Waits for events, and replaces the contents of `tokens` by the tokens of the events. An
+    /// interrupted call leaves `tokens` empty.
     pub(crate) fn wait(&self, tokens: &mut Vec<u64>) -> io::Result<()> {
         // SAFETY: `epoll_event` may be all zeros. The call fills at most the whole array, and only
         // the reported number of events is read.

@@ -72,7 +72,7 @@ struct Flight {
     /// The time of arrival; [`Instant::NEVER`] while in flight.
     received: Instant,
     /// The last arrival at the packet's sender before the packet was sent. This field and `serial`
-    /// are not an [`Out`], because its padding would lengthen each flight by a sixth.
+    /// are not an [`Out`], because the padding of an `Out` would lengthen each flight by a sixth.
     out: Passage,
     /// The serial number of `out`.
     serial: u32,

@@ -45,7 +45,8 @@ pub(crate) struct Pipe {
 /// The state of an idle pipe.
 #[derive(Clone, Copy, Debug)]
 enum Rest {
-    /// The garbage collector has not visited the pipe; `watched` is the first tick at which it can.
+    /// The garbage collector has not visited the pipe; `watched` is the first tick at which the
+    /// garbage collector can free the pipe.
     Idle { watched: u64 },
     /// The pipe was freed or has not been created.
     Gone,

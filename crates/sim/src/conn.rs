@@ -79,9 +79,9 @@ impl End {
         }
     }
 
-    /// Returns whether the entry at `place`, which the agenda has reached, is for the next call.
-    /// Otherwise, replaces the entry by one for the next call, or removes the entry if the agenda
-    /// does not hold the next call.
+    /// Returns whether the entry at `place`, which the agenda has reached, is for the next call. If
+    /// the entry is for an earlier call, replaces the entry by one for the next call, or removes
+    /// the entry if the next call is a wake-up or does not exist.
     #[inline]
     pub(crate) fn is_called_at(&mut self, place: Order, agenda: &mut Agenda) -> bool {
         let is_next = self.next == place;

@@ -210,7 +210,7 @@ impl<O: Observer> World<O> {
         self.end(index);
     }
 
-    /// Records the end of a connection, and notifies the application, unless it was recorded
+    /// Records the end of a connection, and notifies the application, unless this end was recorded
     /// before.
     fn end(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];

@@ -40,7 +40,8 @@ impl Endpoint {
         Ok(Self { profile: Arc::new(profile), cc, spec: spec.clone() })
     }
 
-    /// Replaces the endpoint's profile by an equal profile in `known`, or adds it there.
+    /// Replaces the endpoint's profile by an equal profile in `known`, or adds the profile to
+    /// `known`.
     pub(crate) fn share_profile(&mut self, known: &mut Vec<Arc<Profile>>) {
         match known.iter().find(|profile| **profile == self.profile) {
             Some(equal) => self.profile = Arc::clone(equal),
@@ -76,7 +77,8 @@ impl Endpoint {
         }
     }
 
-    /// Refuses an endpoint that cannot have QUIC connections. `at` is its place in the trial.
+    /// Refuses an endpoint that cannot have QUIC connections. `at` is the place of the endpoint in
+    /// the trial.
     ///
     /// # Errors
     ///

@@ -171,9 +171,9 @@ pub struct ConnFindings {
     pub number: u32,
     /// The time at which the connection was opened.
     pub opened: Instant,
-    /// The time at which one of the two ends first had the connection established.
+    /// The time at which the first of the two ends had established the connection, if one did.
     pub established: Option<Instant>,
-    /// The time at which both ends had closed the connection.
+    /// The time at which the connection had ended at both ends, if it did.
     pub closed: Option<Instant>,
     /// The payload bytes read, at home and on the internet.
     pub read: [u64; 2],
@@ -202,7 +202,7 @@ impl Default for ConnFindings {
 pub struct EndCounts {
     /// Segments sent, including acknowledgements and retransmissions; for QUIC, datagrams sent.
     pub segments_sent: u64,
-    /// Segments retransmitted.
+    /// Segments retransmitted; for QUIC, packets sent that repeat earlier data.
     pub retransmissions: u64,
     /// The events of loss recovery and congestion control.
     pub events: TcpEvents,

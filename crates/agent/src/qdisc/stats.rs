@@ -107,7 +107,8 @@ impl StatsReader {
     }
 
     /// Passes the attributes of each object in one part of the response to `found`, if the object
-    /// has the device and the handle `which`. Returns whether this was the last part.
+    /// has the device and the handle `which`. Returns whether this part is the last or reports an
+    /// error.
     fn scan(&self, len: usize, which: [u32; 2], found: &mut impl FnMut(&[u8])) -> bool {
         let mut rest = &self.buffer[..len];
         while rest.len() >= HEADER {

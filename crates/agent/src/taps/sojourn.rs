@@ -40,7 +40,7 @@ pub(crate) struct Sojourns {
 /// A packet that was sent and never arrived.
 struct Missing {
     flow: u32,
-    /// Whether a later packet of its connection arrived.
+    /// Whether a later packet of the packet's connection arrived.
     passed_by: bool,
 }
 

@@ -104,8 +104,8 @@ fn record(packet: &[u8], outgoing: bool, at: Instant) -> Option<Record> {
     Some(Record { at, key: key(packet), flow, ip_len, port, flags, ecn, direction, sent: outgoing })
 }
 
-/// Returns the port of the end that opened the connection, and the TCP flags. Both are zero where
-/// the protocol has none.
+/// Returns the port of the end that opened the connection, and the TCP flags. A value that the
+/// protocol does not have is zero.
 fn transport(packet: &[u8]) -> (u16, u8) {
     let start = usize::from(packet[0] & 15) * 4;
     let port = |at: usize| {
@@ -119,7 +119,7 @@ fn transport(packet: &[u8]) -> (u16, u8) {
     }
 }
 
-/// Returns the record of a packet that left a discipline at `at`, if [`record`] has one.
+/// Returns the record of a packet that left a discipline at `at`, if [`record`] returns one.
 pub(crate) fn passed(packet: &[u8], at: Instant) -> Option<Record> {
     record(&packet[..packet.len().min(SNAP)], false, at)
 }

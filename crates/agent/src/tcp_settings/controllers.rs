@@ -1,4 +1,4 @@
-//! The kernel's congestion controllers, and the parameters of its CUBIC.
+//! The kernel's congestion controllers, and the parameters of the kernel's CUBIC.
 
 use std::collections::BTreeMap;
 

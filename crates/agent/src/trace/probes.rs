@@ -65,7 +65,7 @@ const HALF: Call = call("half", "get_random_u16", "value=%ax:u16");
 const KEYS: Call = call("keys", "flow_hash_from_keys", "hash=%ax:u32");
 /// The probe of a request for a random number of 64 bits, which the kernel writes to a buffer on
 /// the caller's stack. This probe records the address of the buffer. [`FILL`] records the stack
-/// pointer and the words from there on.
+/// pointer and the words from the stack pointer on.
 const ASK: &str = "p:aqmlab/ask get_random_bytes at=%di:x64";
 const FILL: &str = "r8:aqmlab/fill get_random_bytes stack=$stack:x64 \
     w0=$stack0:x64 w1=$stack1:x64 w2=$stack2:x64 w3=$stack3:x64 w4=$stack4:x64 \

@@ -15,7 +15,8 @@ use aqmlab_trial::{Impairments, Spec};
 /// The packets in one direction that have left the link and not yet arrived.
 pub(super) struct DelayLine {
     travelling: BinaryHeap<Reverse<(Instant, u64, u64)>>,
-    /// The number of packets accepted so far. It orders packets that arrive at the same time.
+    /// The number of packets accepted so far. This number orders packets that arrive at the same
+    /// time.
     count: u64,
     /// The paths of the applications.
     paths: Vec<Path>,

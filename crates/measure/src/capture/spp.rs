@@ -135,7 +135,7 @@ impl Run<'_> {
         Some(usize::from(!behind))
     }
 
-    /// Processes the next packet of a capture; returns false at its end.
+    /// Processes the next packet of a capture; returns false at the end of the capture.
     fn advance<R: Read>(
         &mut self,
         tap: usize,

@@ -158,7 +158,7 @@ fn delayed(sent: Instant, delay: Duration) -> Instant {
     Instant::from_nanos(sent.as_nanos() / tick * tick) + delay
 }
 
-/// Formats an outcome in the form of `outcomes.txt`.
+/// Formats the outcome of a case in the form of `outcomes.txt`.
 fn outcome(fates: &[Fate]) -> String {
     let mut digest = Digest::default();
     for fate in fates {

@@ -38,7 +38,7 @@ number! {
         |at| at.map(Instant::as_nanos);
     /// A rate; zero stands for `None`.
     rate: Option<BitRate>, u64, BitRate::new, |rate| rate.map_or(0, BitRate::as_bps);
-    /// A size that fits into 32 bits, as packets store it.
+    /// A size that fits into 32 bits, as packets store sizes.
     bytes: Bytes, u32, |bytes| Bytes(bytes.into()), |bytes| bytes.0 as u32;
     maybe_bytes: Option<Bytes>, Option<u64>, |bytes| bytes.map(Bytes), |bytes| bytes.map(|one| one.0);
 }

@@ -49,8 +49,8 @@ pub struct QueueReport {
     pub sojourn: Histogram,
     /// The longest sojourn time in each step of the time series.
     pub worst: Vec<Duration>,
-    /// The sum of the sojourn times in `sojourn`. By Little's law, it is about the integral of the
-    /// backlog in packets over the interval.
+    /// The sum of the sojourn times in `sojourn`. By Little's law, this sum is about the integral
+    /// of the backlog in packets over the interval.
     pub waited: Duration,
     /// IP bytes of the packets that left within the interval.
     pub bytes: u64,
