@@ -302,7 +302,7 @@ pub(crate) fn quickly(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()>
     Ok(())
 }
 
-/// Opens the socket of one end of a datagram flow, in the namespace of this process.
+/// Opens the socket at one end of a datagram flow, in the namespace of this process.
 pub(crate) fn datagrams(of: &Owner, at: Side, port: u16, open: Open) -> io::Result<OwnedFd> {
     if open.transport == Transport::Icmp {
         let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP)?;

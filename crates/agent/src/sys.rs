@@ -305,7 +305,7 @@ pub(crate) fn read(from: &Tun, buffer: &mut [u8]) -> io::Result<usize> {
     check_len(unsafe { libc::read(from.0.as_raw_fd(), data, buffer.len()) })
 }
 
-/// Writes a packet and the `virtio_net_hdr` before it.
+/// Writes a packet and the `virtio_net_hdr` before the packet.
 pub(crate) fn write(to: &Tun, bytes: &[u8]) -> io::Result<()> {
     let data = bytes.as_ptr().cast();
     // SAFETY: `data` points to `bytes`, and the length is the length of `bytes`.

@@ -27,7 +27,7 @@ pub struct Kind<T: ?Sized> {
 pub struct Param {
     /// The name that users write.
     pub name: &'static str,
-    /// The value if the user writes none. The default also determines the parameter's type.
+    /// The value if the user sets none. The default also determines the parameter's type.
     pub default: Value,
     /// The values allowed.
     pub bounds: Bounds,

@@ -27,7 +27,7 @@ impl QuicSpace {
     }
 }
 
-/// The contents of a UDP datagram of QUIC: one packet, or several coalesced packets.
+/// The contents of a QUIC datagram: one packet, or several coalesced packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QuicDatagram {
     /// The packets, in the order of their spaces.

@@ -28,7 +28,7 @@ pub(crate) struct Pipe {
     credit: i128,
     /// `si->sched_time`: the tick to which the credit applies.
     served: u64,
-    /// The time of the last poll of the discipline.
+    /// The time at which the discipline was last polled.
     asked: Instant,
     /// The tick at which the last packet sent is paid for. The packet's delay begins at that tick.
     last: u64,
@@ -83,7 +83,7 @@ impl Pipe {
         self.phase = ((u128::from(phase) * u128::from(BUCKETS)) >> 64) as u64;
     }
 
-    /// Returns the time of the next poll of the discipline.
+    /// Returns the time at which the discipline is polled next.
     pub(crate) fn wakes(&self) -> Instant {
         at(self.served + self.wait())
     }

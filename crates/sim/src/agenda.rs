@@ -220,7 +220,7 @@ impl Quad {
     }
 }
 
-/// The tournament tree of the actors of one rank.
+/// The tournament tree for the actors of one rank.
 #[derive(Debug)]
 struct Tree {
     /// A key has the time in its upper half, and the ticket and the actor in its lower half. One

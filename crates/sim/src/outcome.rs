@@ -18,7 +18,7 @@ use crate::world::World;
 pub struct Outcome {
     /// The digest, which is equal for equal runs, regardless of the measurement.
     pub digest: Digest,
-    /// The number of calls of actors, including calls at the wake-ups of applications.
+    /// The number of calls to actors, including calls at the wake-ups of applications.
     pub events: u64,
     /// The number of packets sent by hosts.
     pub packets: u64,

@@ -68,7 +68,8 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Begins or ends an exchange that is due, passes on its packets and refills the drivers.
+    /// Begins or ends an exchange that is due, and refills the drivers. When an exchange ends,
+    /// forwards or drops the packets that leave the medium.
     pub(crate) fn exchange(&mut self, medium: usize) {
         let mut out = Vec::new();
         let Medium { cell, links, .. } = &mut self.media[medium];

@@ -423,8 +423,8 @@ fn drain<O: Observer>(
     ControlFlow::Continue(())
 }
 
-/// Sends the segments of one end. If the end is on an own link, reports the memory of its packets
-/// there to the TCP, which may then release more segments.
+/// Sends the segments of one end. If the end is on an own link, reports to the TCP the memory of
+/// the packets in this link. The TCP may then release more segments.
 #[inline(never)]
 fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
     let now = network.now;

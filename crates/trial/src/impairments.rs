@@ -17,8 +17,8 @@ pub struct Impairments {
 }
 
 impl Impairments {
-    /// Returns the impairments of the packets of application number `app` in `direction`. The
-    /// jitter includes the hosts' jitter.
+    /// Returns the impairments for packets of application number `app` in `direction`. The jitter
+    /// includes the hosts' jitter.
     ///
     /// # Panics
     ///

@@ -42,7 +42,7 @@ pub(crate) struct StatsReader {
 
 const HEADER: usize = 16;
 const TC_MESSAGE: usize = 20;
-/// The handle of the discipline of a link, `10:`.
+/// The handle of a link's discipline, `10:`.
 const CHILD: u32 = 0x10_0000;
 /// The handle of HTB's class, `1:1`.
 const CLASS: u32 = 0x1_0001;

@@ -30,7 +30,7 @@ const SECONDS: usize = 16;
 const NANOSECONDS: usize = 20;
 const KIND: usize = 32 + 10;
 
-/// A packet that a tap saw.
+/// A packet that a tap captured.
 pub(crate) struct Seen<'a> {
     /// The first bytes of the packet, from the network header on.
     pub(crate) bytes: &'a [u8],

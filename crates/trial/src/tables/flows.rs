@@ -9,8 +9,8 @@ use crate::findings::FlowFindings;
 use crate::table::{Column, Table, Words};
 
 impl View<'_> {
-    /// Returns the application, direction and report of each row of flow tables. An application has
-    /// a row for a direction in which a packet was sent or arrived.
+    /// Returns the application, direction and report of each row in the flow tables. An application
+    /// has a row for a direction in which a packet was sent or arrived.
     pub(super) fn ways(&self) -> impl Iterator<Item = (usize, Direction, &DirectionReport)> {
         self.findings.flows.iter().enumerate().flat_map(|(flow, found)| {
             Direction::BOTH

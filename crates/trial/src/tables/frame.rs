@@ -7,7 +7,7 @@ use aqmlab_measure::{Histogram, Settings};
 use crate::grain::Grain;
 use crate::spec::Spec;
 
-/// Returns the settings of the meter of the trial `spec`.
+/// Returns the meter's settings for the trial `spec`.
 pub fn settings(spec: &Spec) -> Settings {
     let (measure, grain) = (&spec.measure, Grain::of(spec));
     let end = spec.end();
