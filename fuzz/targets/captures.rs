@@ -1,7 +1,8 @@
 //! Fuzzes `aqmlab spp`, which must measure or refuse two captures of any bytes.
 //!
-//! The first byte selects the options, and the next two bytes are the length of the first capture.
-//! The fuzzer also limits the time and the memory for one input.
+//! The first byte selects the options, and whether the second capture equals the first. The next
+//! two bytes are the length of the first capture. The fuzzer also limits the time and the memory
+//! for one input.
 
 #![no_main]
 

@@ -9,8 +9,9 @@ use crate::sys;
 use crate::world::World;
 
 impl World<'_> {
-    /// Changes an end with `act`. Then sends as many bytes as the end can send, and removes the
-    /// sockets of a connection that is over.
+    /// Changes an end with `act`. Then sends as many bytes as the end can send, unless the
+    /// application waits for space in the send buffer. Removes the sockets of a connection that is
+    /// over.
     fn with_end<T>(&mut self, index: u32, at: Side, act: impl FnOnce(&mut End) -> T) -> T {
         let end = &mut self.conns[index as usize].ends[at.index()];
         let result = act(end);

@@ -1,4 +1,4 @@
-//! Runs the programs `ip`, `tc` and `ethtool`, and reports their failures.
+//! Runs the programs `ip`, `tc` and `ethtool`, and writes kernel settings.
 
 use std::process::Command;
 
@@ -6,8 +6,8 @@ use std::process::Command;
 ///
 /// # Errors
 ///
-/// If the command cannot be started or fails. The error has the command line and the command's
-/// error message.
+/// If the command cannot be started or fails. If the command fails, the error has the command line
+/// and the command's error message.
 pub(crate) fn run(line: &str) -> Result<String, String> {
     let mut words = line.split_whitespace();
     let program = words.next().unwrap_or_default();
@@ -28,8 +28,8 @@ pub(crate) fn run_all(lines: &[String]) -> Result<(), String> {
     lines.iter().try_for_each(|line| run(line).map(drop))
 }
 
-/// Writes a kernel setting, and checks that the kernel has taken the value. `name` is its path
-/// below `/proc/sys`.
+/// Writes a kernel setting, and checks that the kernel has taken the value. `name` is the setting's
+/// path below `/proc/sys`.
 pub(crate) fn sysctl(name: &str, value: &str) -> Result<(), String> {
     let path = format!("/proc/sys/{name}");
     let failed = |error| format!("{path} = {value}: {error}");

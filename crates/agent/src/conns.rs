@@ -14,7 +14,7 @@ use crate::world::World;
 const LISTENS: u64 = 1 << 62;
 
 impl World<'_> {
-    /// Handles an event of the socket with this token.
+    /// Handles an event of the socket with this token. An error ends the trial.
     pub(crate) fn event(&mut self, token: u64) {
         let result = if token & LISTENS != 0 {
             let place = (token & !LISTENS) as usize;
@@ -47,7 +47,7 @@ impl World<'_> {
         }
     }
 
-    /// Processes a state change of an end, and notifies its application.
+    /// Processes a state change of an end, and notifies the end's application.
     fn progress(&mut self, index: usize, side: usize) -> io::Result<()> {
         if !self.conns[index].is_tcp() {
             self.receive_datagrams(index, side);
@@ -95,8 +95,8 @@ impl World<'_> {
         self.runner.notify(conn.app as u32, notice);
     }
 
-    /// Removes the sockets of a connection if it is closed in both directions or reset, and
-    /// notifies its application.
+    /// Removes the sockets of a connection that is closed in both directions or reset, and notifies
+    /// the connection's application.
     pub(crate) fn reap(&mut self, index: usize) {
         let conn = &mut self.conns[index];
         let [home, wan] = &conn.ends;
@@ -129,7 +129,7 @@ impl World<'_> {
         }
     }
 
-    /// Opens the sockets of connection `id` of an application.
+    /// Opens the sockets of an application's connection `id`.
     pub(crate) fn open(&mut self, app: usize, id: ConnId, open: Open) -> Result<(), String> {
         let index = self.conns.len();
         let port = 10_000 + (index % 30_000) as u16;

@@ -39,7 +39,7 @@ pub(crate) fn set_up() -> Result<(), String> {
 }
 
 /// Loads the kernel module [`TUN`], if the file exists. Only trials with a discipline in user space
-/// load it, because it changes the kernel's memory.
+/// load the module, because the module changes the kernel's memory.
 pub(crate) fn allow_tun() -> Result<(), String> {
     if fs::exists(TUN).unwrap_or(false) { load(TUN) } else { Ok(()) }
 }

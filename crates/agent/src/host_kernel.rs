@@ -10,7 +10,7 @@ use crate::command::{run, run_all};
 use crate::mode::Mode;
 use crate::{output, sys};
 
-/// Runs the trial in `json`. Returns its result, or the reason why there is none.
+/// Runs the trial in `json`. Returns the result of the trial, or the reason why there is no result.
 pub(crate) fn trial(json: &str, mode: Mode, parent: u32) -> String {
     match prepare(parent) {
         Ok(()) => crate::measured(json, mode, tick)
@@ -33,9 +33,9 @@ fn tick() {
     let _ = writeln!(std::io::stdout(), ".");
 }
 
-/// Tests the requirements of a trial in a new network namespace. Returns those that this host does
-/// not meet, one sentence each: permissions, interfaces, and disciplines in `kinds`, which are the
-/// kernel's names.
+/// Tests the requirements of a trial in a new network namespace. Returns the requirements that this
+/// host does not meet, one sentence each: permissions, interfaces, and the disciplines `kinds`, by
+/// their names in the kernel. If namespaces or cables are missing, returns only this requirement.
 pub(crate) fn missing(kinds: &[String]) -> Vec<String> {
     if let Err(error) = sys::unshare_network() {
         return vec![format!(

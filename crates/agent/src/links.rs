@@ -1,4 +1,4 @@
-//! The links of a trial by direction, and sizes as tc counts them.
+//! The links of a trial by direction, and sizes as signed numbers.
 
 use aqmlab_core::{Bytes, Direction};
 use aqmlab_trial::Spec;

@@ -22,7 +22,7 @@
 //! | `sockets`      | the sockets of applications; `conns` is their connections        |
 //! | `taps`         | records of packets at the ends, captures, sojourn times          |
 //! | `netstat`      | the TCP counters of a host                                       |
-//! | `tables`       | the findings, for the tables of a trial; `output` writes them    |
+//! | `tables`       | the findings, for the tables of a trial; `output` formats them   |
 //! | `pasted`       | commands for a gateway, run as a user pastes them, in place of a trial |
 //! | `trace`        | a recording of a discipline, packet by packet, in place of a trial |
 //! | `command`      | programs and kernel settings                                     |
@@ -133,7 +133,7 @@ fn checked(json: &str, mode: Mode) -> Result<Spec, String> {
 }
 
 /// Runs the job of a virtual machine: a trial, a list of traces, or commands. The error states
-/// whether the job was refused, and why.
+/// whether the job was refused or has failed, and the reason.
 fn trial() -> Result<String, (bool, String)> {
     let json = std::fs::read_to_string(guest::SPEC)
         .map_err(|error| (false, format!("{}: {error}", guest::SPEC)))?;
@@ -154,7 +154,8 @@ fn trial() -> Result<String, (bool, String)> {
 }
 
 /// Runs a trial and returns its result. `tick` is called once for each second of the trial. The
-/// error states whether the trial was refused, and why.
+/// captures, if they are kept, are sent to the host separately. The error states whether the trial
+/// was refused or has failed, and the reason.
 fn measured(json: &str, mode: Mode, tick: fn()) -> Result<String, (bool, String)> {
     let (failed, refused) = (|problem| (false, problem), |problem| (true, problem));
     let spec = checked(json, mode).map_err(refused)?;

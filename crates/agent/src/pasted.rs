@@ -1,8 +1,8 @@
 //! Runs commands for a gateway as a user pastes them, in a namespace with one veth pair, and reads
 //! the result back.
 //!
-//! `aqmlab advise` prints such commands. A line that begins with `#` is a comment. The first line
-//! that fails ends the job, unless it ends with `2>/dev/null`.
+//! `aqmlab advise` prints such commands. A line that begins with `#` is a comment. A line that
+//! fails ends the job, unless the line ends with `2>/dev/null`.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub(crate) struct Commands {
     lines: Vec<String>,
 }
 
-/// Returns the commands of `json`, or `None` if it is not a job of commands.
+/// Returns the commands of `json`, or `None` if `json` is not a job of commands.
 pub(crate) fn wanted(json: &str) -> Option<Result<Commands, String>> {
     let whole: Value = serde_json::from_str(json).ok()?;
     let job = whole.get("paste")?;

@@ -8,8 +8,9 @@ pub(crate) const DRAIN_NS: u64 = 2_000_000;
 /// The interval of progress reports. A trial also begins at a multiple of this time.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
-/// The next times of the periodic work and the end of the trial, in nanoseconds since the start;
-/// `every` is the sampling interval.
+/// The next times at which to drain the taps (`drain`), to take samples (`sample`) and to report
+/// progress (`second`), and the end of the trial (`end`), all in nanoseconds since the start.
+/// `every` is the sampling interval in nanoseconds.
 pub(crate) struct Schedule {
     pub(crate) drain: u64,
     pub(crate) sample: u64,
@@ -32,7 +33,7 @@ impl Schedule {
         Self { drain: DRAIN_NS, sample: every, every, second: SECOND_NS, end }
     }
 
-    /// Returns the earliest time of any work.
+    /// Returns the time of the next periodic work, or the end of the trial if that comes first.
     pub(crate) fn next(&self) -> u64 {
         self.end.min(self.drain).min(self.sample).min(self.second)
     }

@@ -105,9 +105,9 @@ impl End {
         taken
     }
 
-    /// Sends the pending bytes, and then as many more as possible if the end sends without limit.
-    /// If the end is closing, closes its sending direction. Otherwise adds [`Change::Writable`] to
-    /// `changes` if the application waited for space.
+    /// Sends the pending bytes. Once none is pending, sends as many more bytes as possible if the
+    /// end sends without limit. Then closes the sending direction if the end is closing. If the end
+    /// is not closing and the application waited for space, adds [`Change::Writable`] to `changes`.
     pub(crate) fn flush(&mut self, changes: &mut Vec<Change>) {
         if !self.established || self.gone {
             return;
@@ -156,8 +156,8 @@ impl End {
         }
     }
 
-    /// Checks whether a pending connection attempt has succeeded or failed, and adds this change to
-    /// `changes`.
+    /// Checks whether a pending connection attempt has succeeded or failed, and adds this change,
+    /// if any, to `changes`.
     pub(crate) fn check_connect(&mut self, changes: &mut Vec<Change>) {
         let Some(fd) = self.fd.as_ref().filter(|_| !self.established && !self.gone) else { return };
         let mut error = [0; 4];
@@ -230,8 +230,7 @@ pub(crate) const fn service(app: usize) -> u16 {
     61_000 + (app % 1_000) as u16
 }
 
-/// The application of a socket: its addresses (home first), the port of its service, and its
-/// codepoint.
+/// The application of a socket: its addresses (home first), the port of its service, and its DSCP.
 pub(crate) struct Owner {
     addresses: [Ipv4Addr; 2],
     service: u16,
@@ -303,7 +302,7 @@ pub(crate) fn quickly(fd: &OwnedFd, open: Open, tcp: &TcpSpec) -> io::Result<()>
     Ok(())
 }
 
-/// Opens the socket of one end of a datagram flow, in the namespace of this process.
+/// Opens the socket at one end of a datagram flow, in the namespace of this process.
 pub(crate) fn datagrams(of: &Owner, at: Side, port: u16, open: Open) -> io::Result<OwnedFd> {
     if open.transport == Transport::Icmp {
         let fd = sys::socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP)?;
@@ -328,7 +327,7 @@ pub(crate) fn datagrams(of: &Owner, at: Side, port: u16, open: Open) -> io::Resu
 /// The length of an ICMP header in bytes.
 const ECHO: usize = 8;
 
-/// Sends a datagram of `payload` bytes, the first eight of which carry `tag`.
+/// Sends a datagram of `payload` bytes. The first bytes of the payload, up to eight, carry `tag`.
 pub(crate) fn send(
     fd: &OwnedFd,
     transport: Transport,

@@ -117,7 +117,7 @@ fn inet(address: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     name
 }
 
-/// Binds a socket to its own address.
+/// Binds a socket to a local address and port.
 pub(crate) fn bind(fd: &OwnedFd, address: Ipv4Addr, port: u16) -> io::Result<()> {
     let name = inet(address, port);
     let size = size_of::<libc::sockaddr_in>() as u32;
@@ -298,14 +298,14 @@ impl Tun {
     }
 }
 
-/// Reads a packet and the `virtio_net_hdr` before it; returns their length.
+/// Reads a packet and the `virtio_net_hdr` before the packet; returns the length of both together.
 pub(crate) fn read(from: &Tun, buffer: &mut [u8]) -> io::Result<usize> {
     let data = buffer.as_mut_ptr().cast();
     // SAFETY: `data` points to `buffer`, and the length is the length of `buffer`.
     check_len(unsafe { libc::read(from.0.as_raw_fd(), data, buffer.len()) })
 }
 
-/// Writes a packet and the `virtio_net_hdr` before it.
+/// Writes a packet and the `virtio_net_hdr` before the packet.
 pub(crate) fn write(to: &Tun, bytes: &[u8]) -> io::Result<()> {
     let data = bytes.as_ptr().cast();
     // SAFETY: `data` points to `bytes`, and the length is the length of `bytes`.
@@ -349,8 +349,8 @@ impl Poll {
         check(unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &raw mut event) }).map(drop)
     }
 
-    /// Waits for events, and replaces the contents of `tokens` by their tokens. An interrupted call
-    /// leaves `tokens` empty.
+    /// Waits for events, and replaces the contents of `tokens` by the tokens of the events. An
+    /// interrupted call leaves `tokens` empty.
     pub(crate) fn wait(&self, tokens: &mut Vec<u64>) -> io::Result<()> {
         // SAFETY: `epoll_event` may be all zeros. The call fills at most the whole array, and only
         // the reported number of events is read.

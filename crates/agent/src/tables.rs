@@ -149,8 +149,9 @@ fn of_link(
     }
 }
 
-/// Returns the drops by reason. The kernel separately counts drops because of a full queue. Each
-/// discipline has one other reason; RED has two, which share one counter.
+/// Returns the drops by reason. The kernel separately counts drops because of a full queue, except
+/// for CAKE. The other drops of a discipline have one reason; in RED they have two, which share one
+/// counter.
 fn drops(kind: &str, counters: Counters) -> Drops {
     let overlimit = counters.overlimit.min(counters.drops);
     let rest = counters.drops - overlimit - counters.filtered;

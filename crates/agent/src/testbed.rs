@@ -103,7 +103,8 @@ impl Testbed {
         Ok(testbed)
     }
 
-    /// Installs the kernel's disciplines with their packet priorities, and the netems behind them.
+    /// Installs the kernel's disciplines with their packet priorities, and the netems behind the
+    /// disciplines.
     fn install(&mut self, spec: &Spec) -> Result<(), String> {
         let testbed = self;
         for (index, link) in spec.links.iter().enumerate() {
@@ -123,7 +124,7 @@ impl Testbed {
     }
 
     /// Prepares a trial with disciplines in user space, which add the time on the wire themselves.
-    /// In a virtual machine, installs the netems behind them.
+    /// In a virtual machine, installs the netems behind the disciplines.
     fn prepare_userspace_qdisc(&mut self, spec: &Spec) -> Result<(), String> {
         for (index, link) in spec.links.iter().enumerate() {
             let kind = link.qdisc.kind.0.name;

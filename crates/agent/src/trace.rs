@@ -36,7 +36,7 @@ const TRIES: u32 = 4;
 /// packet.
 const PATIENCE: u32 = 600;
 
-/// Returns the traces of `json`, or `None` if it is not a job of traces.
+/// Returns the traces of `json`, or `None` if `json` is not a job of traces.
 pub(crate) fn wanted(json: &str) -> Option<Result<Vec<Trace>, String>> {
     job::parse(json)
 }

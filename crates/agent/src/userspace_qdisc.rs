@@ -7,9 +7,9 @@
 //!
 //! `g1` and `p1` are TUN interfaces that replace the cable between the two routers. The agent reads
 //! the packets of one router and offers them to an [`aqmlab_node::Port`], the simulator's own code.
-//! When they have left the link, the agent writes them to the other router. Only the discipline
-//! differs from a trial with the kernel's discipline, and only the TCPs differ from a simulated
-//! trial.
+//! When the packets have left the link, the agent writes them to the other router. Only the
+//! discipline differs from a trial with the kernel's discipline, and only the TCPs differ from a
+//! simulated trial.
 //!
 //! **Time.** A separate thread, with a priority above all ordinary threads, waits for packets and
 //! for the link. If the thread wakes late, it still gives the port the times at which the link
@@ -248,7 +248,8 @@ impl Half {
         }
     }
 
-    /// Offers a packet that has arrived to the link, and sends the packets that the link can send.
+    /// Offers an arrived packet to the link, and sends the packets that the link can send. If the
+    /// direction has no link or the packet belongs to no application, only forwards the packet.
     fn receive(&mut self, id: u64, now: Instant, seen: &mut Vec<Record>) {
         let known = packet::read(self.slots.packet(id), self.direction, id)
             .filter(|packet| (packet.flow as usize) < self.priorities.len());

@@ -11,11 +11,12 @@ pub enum Bounds {
     /// [`Value::Word`] limits a word.
     Any,
     /// A range of counts, bytes, bits per second or nanoseconds. A duration or rate that is
-    /// switched off lies within every range.
+    /// switched off also lies within the bounds.
     Whole(u64, u64),
     /// Zero, or a range as in [`Bounds::Whole`].
     ZeroOr(u64, u64),
-    /// The multiples of the first number, from zero to the second number, as in [`Bounds::Whole`].
+    /// The multiples of the first number, from zero to the second number, of the types of
+    /// [`Bounds::Whole`].
     Multiples(u64, u64),
     /// A range of plain numbers.
     Real(f64, f64),
@@ -27,7 +28,7 @@ impl Bounds {
         Self::Whole(least.as_nanos(), most.as_nanos())
     }
 
-    /// Returns bounds of a duration that may be zero.
+    /// Returns the bounds of a duration that is zero, or from `least` to `most`.
     pub const fn zero_or_span(least: Duration, most: Duration) -> Self {
         Self::ZeroOr(least.as_nanos(), most.as_nanos())
     }
@@ -55,8 +56,9 @@ impl Bounds {
         }
     }
 
-    /// Returns the ends of the range as values of the type of `like`. Returns `None` for
-    /// [`Self::Any`], and if an end cannot have that type, such as a rate of zero.
+    /// Returns the least and the greatest value, in the unit of `like`; for [`Self::Real`], as
+    /// plain numbers. Returns `None` for [`Self::Any`], and if a value cannot have that unit, such
+    /// as a rate of zero.
     pub fn ends(self, like: Value) -> Option<(Value, Value)> {
         match self {
             Self::Any => None,

@@ -1,8 +1,8 @@
-//! The arguments that every call of a queue discipline needs.
+//! The arguments that every call to a queue discipline needs.
 
 use crate::{Ecn, Event, Instant, Log, Packet, Reason, Rng};
 
-/// The context of a call of a queue discipline: the time, the random stream, and the log.
+/// The context of a call to a queue discipline: the time, the random stream, and the log.
 ///
 /// The driver builds a context for each call. A simulated and a live driver differ only in the
 /// source of `now`.

@@ -27,7 +27,7 @@ pub struct Kind<T: ?Sized> {
 pub struct Param {
     /// The name that users write.
     pub name: &'static str,
-    /// The value if the user writes none. The default also determines the parameter's type.
+    /// The value if the user sets none. The default also determines the parameter's type.
     pub default: Value,
     /// The values allowed.
     pub bounds: Bounds,
@@ -99,8 +99,8 @@ pub struct Args(BTreeMap<&'static str, (Value, Bounds)>);
 pub enum BadArgument {
     /// The kind has no parameter of this name.
     Unknown(String),
-    /// The first field is a parameter whose value has the wrong type or is not a listed word. The
-    /// second field is the parameter's type.
+    /// The first field is the name of a parameter whose value has the wrong type or is not a listed
+    /// word. The second field is the type that the parameter needs, or `listed word`.
     Type(String, &'static str),
     /// The value in the first field is out of bounds. The second field describes the values
     /// allowed.
@@ -152,8 +152,8 @@ impl Args {
         Ok(())
     }
 
-    /// Returns these arguments with one of them changed, for tests and tools that know the
-    /// parameters.
+    /// Returns these arguments with the argument `name` set to `value`, for tests and tools that
+    /// know the parameters.
     ///
     /// # Panics
     ///

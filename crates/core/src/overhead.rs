@@ -3,13 +3,14 @@
 //! Source: tc-cake(8) for the byte counts of the keywords; ITU-T I.361 for the ATM cell (53 bytes
 //! with a payload of 48).
 //!
-//! `crates/node/src/port.rs` charges these bytes. `crates/trial/src/scenario.rs` has the framings
+//! `crates/node/src/port.rs` charges these bytes. `crates/trial/src/scenario.rs` has the overheads
 //! by name, such as `pppoe`. The shaper of CAKE computes its charges in
 //! `crates/qdisc/src/cake/length.rs`.
 
 use crate::Bytes;
 
-/// The bytes that a link charges, and its discipline counts, beyond the IP length of a packet.
+/// The bytes that a link charges, and the bytes that its discipline counts, beyond the IP length of
+/// a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overhead {
     /// Bytes added to every packet on the link.

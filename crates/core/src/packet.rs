@@ -97,8 +97,8 @@ impl PacketFields {
         Bytes(self.len as u64)
     }
 
-    /// Returns a UDP packet of connection and flow number `conn`, for tests and tools. Fields that
-    /// no argument sets have defaults.
+    /// Returns the fields of a UDP packet of connection and flow number `conn`, for tests and
+    /// tools. Fields that no argument sets have defaults.
     pub fn plain(id: u64, conn: u32, ip_len: u32) -> Self {
         let tuple = FiveTuple::nth(conn);
         Self {
@@ -251,7 +251,7 @@ pub enum Header {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpHeader {
     /// The number that the application gives to the datagram. The first eight bytes of the payload
-    /// hold it, if the payload is long enough.
+    /// hold this number, if the payload is long enough.
     pub tag: u64,
 }
 
@@ -405,7 +405,8 @@ impl SackBlocks {
     }
 }
 
-/// Returns the offset of `byte` from `ack`. It fits into 32 bits, because windows are below 2 GiB.
+/// Returns the offset of `byte` from `ack`. The offset fits into 32 bits, because windows are below
+/// 2 GiB.
 const fn relative(byte: u64, ack: u64) -> i32 {
     byte.wrapping_sub(ack) as i32
 }

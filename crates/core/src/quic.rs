@@ -27,7 +27,7 @@ impl QuicSpace {
     }
 }
 
-/// The contents of a UDP datagram of QUIC: one packet, or several coalesced packets.
+/// The contents of a QUIC datagram: one packet, or several coalesced packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QuicDatagram {
     /// The packets, in the order of their spaces.
@@ -94,12 +94,11 @@ pub struct QuicAck {
     /// The time from the arrival of the largest acknowledged packet to the transmission of this
     /// frame.
     pub delay: Duration,
-    /// The number of packets received with each ECN codepoint; `None` if no packet of the space had
-    /// one.
+    /// The numbers of packets received with ECT(0), ECT(1) and CE; `None` if all are zero.
     pub ecn: Option<EcnCounts>,
 }
 
-/// The number of packets received with each ECN codepoint (RFC 9000 §19.3.2).
+/// The numbers of packets received with ECT(0), ECT(1) and CE (RFC 9000 §19.3.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EcnCounts {
     /// Packets with ECT(0).

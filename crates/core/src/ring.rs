@@ -182,7 +182,7 @@ impl<T: Default> Ring<T> {
         self.place(self.head.wrapping_add(index))
     }
 
-    /// Doubles the memory of a full queue.
+    /// Doubles the memory of a full queue, or allocates the first eight places.
     ///
     /// One more bit of each number then selects the place. The values whose numbers have this bit
     /// set move to the upper half. Each of them is as far from the start of that half as it was

@@ -72,7 +72,7 @@ struct Flight {
     /// The time of arrival; [`Instant::NEVER`] while in flight.
     received: Instant,
     /// The last arrival at the packet's sender before the packet was sent. This field and `serial`
-    /// are not an [`Out`], because its padding would lengthen each flight by a sixth.
+    /// are not an [`Out`], because the padding of an `Out` would lengthen each flight by a sixth.
     out: Passage,
     /// The serial number of `out`.
     serial: u32,
@@ -124,7 +124,8 @@ impl DirectionMeter {
         self.arrived
     }
 
-    /// Records a packet that passes the tap at its sender. `out` is the last arrival there.
+    /// Records a packet that passes the tap at its sender. `out` is the last arrival at that tap.
+    /// If [`BETWEEN_TAPS`] packets are already between the taps, removes the oldest of them.
     #[inline]
     pub(crate) fn depart(&mut self, packet: Sent, now: Instant, out: Out, limits: Limits) {
         let Sent { conn, id, ip_len, .. } = packet;
@@ -158,8 +159,8 @@ impl DirectionMeter {
         self.active.end(at);
     }
 
-    /// Records the arrival of a packet on a path that keeps the order. Missing packets before it
-    /// are lost.
+    /// Records the arrival of a packet on a path that keeps the order. Earlier packets that have
+    /// not arrived are lost.
     #[inline]
     pub(crate) fn land_in_order(
         &mut self,

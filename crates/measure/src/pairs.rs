@@ -44,7 +44,7 @@ pub(crate) const fn difference(later: u64, earlier: u64) -> i64 {
     i64::from_ne_bytes(later.wrapping_sub(earlier).to_ne_bytes())
 }
 
-/// Returns the round trip of the pair of `out` and `inbound`.
+/// Returns the round trip that the packets `out` and `inbound` form.
 #[inline]
 pub(crate) fn round_trip(out: Passage, inbound: Passage) -> RoundTrip {
     let span = |from: Instant, to: Instant| difference(to.as_nanos(), from.as_nanos());
@@ -69,8 +69,8 @@ impl Pairing {
         self.fresh = Some(passage);
     }
 
-    /// Pairs a packet from the monitor to the reference with the last OUT, if that packet is
-    /// unused.
+    /// Pairs a packet from the monitor to the reference with the last OUT. Returns `None` if there
+    /// is no unused OUT.
     pub(crate) fn inbound(&mut self, passage: Passage) -> Option<RoundTrip> {
         self.fresh.take().map(|out| round_trip(out, passage))
     }

@@ -18,7 +18,7 @@ use aqmlab_core::{Duration, Instant};
 
 use crate::window_rates::WindowRates;
 
-/// The counter of the bytes of one direction of a flow.
+/// Counts the bytes of a flow in one direction.
 #[derive(Clone, Debug)]
 pub(crate) struct Active {
     span: Range<u64>,
@@ -31,7 +31,7 @@ pub(crate) struct Active {
     next: u64,
     /// The number of bytes that arrived in the open step.
     open: u64,
-    /// The bytes of each of the last closed steps, up to the number of steps in a window.
+    /// The bytes in each of the last closed steps, up to the number of steps in a window.
     recent: VecDeque<u64>,
     /// The sum of `recent`.
     sum: u64,
@@ -87,7 +87,8 @@ impl Active {
         }
     }
 
-    /// Returns the interval, and the counts within it.
+    /// Returns the interval, the number of bytes that arrived in it, and the throughput in its
+    /// windows.
     pub(crate) fn finish(mut self) -> (Range<Instant>, u64, WindowRates) {
         self.advance(self.span.end);
         let span = Instant::from_nanos(self.span.start)..Instant::from_nanos(self.span.end);

@@ -28,7 +28,7 @@ pub(crate) struct Pipe {
     credit: i128,
     /// `si->sched_time`: the tick to which the credit applies.
     served: u64,
-    /// The time of the last poll of the discipline.
+    /// The time at which the discipline was last polled.
     asked: Instant,
     /// The tick at which the last packet sent is paid for. The packet's delay begins at that tick.
     last: u64,
@@ -45,7 +45,8 @@ pub(crate) struct Pipe {
 /// The state of an idle pipe.
 #[derive(Clone, Copy, Debug)]
 enum Rest {
-    /// The garbage collector has not visited the pipe; `watched` is the first tick at which it can.
+    /// The garbage collector has not visited the pipe; `watched` is the first tick at which the
+    /// garbage collector can free the pipe.
     Idle { watched: u64 },
     /// The pipe was freed or has not been created.
     Gone,
@@ -82,7 +83,7 @@ impl Pipe {
         self.phase = ((u128::from(phase) * u128::from(BUCKETS)) >> 64) as u64;
     }
 
-    /// Returns the time of the next poll of the discipline.
+    /// Returns the time at which the discipline is polled next.
     pub(crate) fn wakes(&self) -> Instant {
         at(self.served + self.wait())
     }
@@ -142,8 +143,8 @@ impl Pipe {
         self.charged = (self.served, self.credit);
     }
 
-    /// Ends the idle time of the pipe, if it is idle. The credit becomes zero, unless the idle time
-    /// began in this `tick`.
+    /// Ends the idle time of the pipe, if it is idle. The credit then becomes zero, unless the pipe
+    /// still exists and its idle time began in this `tick`.
     fn activate(&mut self, tick: u64) {
         // An idle time begins with the tick in which the pipe found nothing to send, and the credit
         // of that tick is lost.

@@ -10,8 +10,8 @@
 //! (A-MPDU), 18 and 20 (OFDM and HT PHY in the band of 5 GHz). For the driver, Linux 3.14
 //! `drivers/net/wireless/ath/ath9k/{ath9k.h,init.c,xmit.c}`.
 //!
-//! The driver dequeues packets from the discipline above it while it has room, even while the
-//! medium is busy. The discipline therefore holds a queue only when the driver's queue is full. The
+//! While the driver has room, it dequeues packets from the discipline above, even while the medium
+//! is busy. The discipline therefore holds a queue only when the driver's queue is full. The
 //! discipline cannot measure or control the delay in the driver. This model exists to show that
 //! effect.
 //!

@@ -37,8 +37,8 @@ impl Mixer {
     }
 }
 
-/// Parses a parameter of a recipe as a value of the type of `like`. Durations are in microseconds,
-/// sizes in bytes, and flags are 0 or 1.
+/// Parses a parameter of a recipe as a value that has the type of `like`. Durations are in
+/// microseconds, sizes in bytes, and flags are 0 or 1.
 ///
 /// # Panics
 ///

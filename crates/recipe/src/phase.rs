@@ -2,7 +2,7 @@
 
 use crate::Mixer;
 
-/// The sizes of the packets of a phase.
+/// The sizes of the packets in a phase.
 #[derive(Clone, Copy, Debug)]
 pub enum Sizes {
     /// Only acknowledgements ([`Lengths::small`]).

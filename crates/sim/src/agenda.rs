@@ -115,7 +115,7 @@ impl Agenda {
         Self { trees, actors: Vec::new(), tickets: 0 }
     }
 
-    /// Assigns a slot to an actor, and returns it. The actor has no request yet.
+    /// Assigns a slot to an actor, and returns the slot. The actor has no request yet.
     ///
     /// # Panics
     ///
@@ -190,8 +190,8 @@ impl Agenda {
         Order(self.trees[slot.rank()].key(slot.index())).time()
     }
 
-    /// Returns the place of the next call of any actor. The request remains until it is changed or
-    /// cleared.
+    /// Returns the place of the next call of any actor, or [`Order::NEVER`]. The request remains
+    /// until it is changed or cleared.
     #[inline]
     pub(crate) fn first(&self) -> Order {
         Order(self.trees[0].least.min(self.trees[1].least))
@@ -220,7 +220,7 @@ impl Quad {
     }
 }
 
-/// The tournament tree of the actors of one rank.
+/// The tournament tree for the actors of one rank.
 #[derive(Debug)]
 struct Tree {
     /// A key has the time in its upper half, and the ticket and the actor in its lower half. One

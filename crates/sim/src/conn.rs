@@ -80,7 +80,8 @@ impl End {
     }
 
     /// Returns whether the entry at `place`, which the agenda has reached, is for the next call. If
-    /// the next call was postponed after the entry was made, replaces the entry.
+    /// the entry is for an earlier call, replaces the entry by one for the next call, or removes
+    /// the entry if the next call is a wake-up or does not exist.
     #[inline]
     pub(crate) fn is_called_at(&mut self, place: Order, agenda: &mut Agenda) -> bool {
         let is_next = self.next == place;

@@ -57,8 +57,8 @@ impl DelayLine {
         Self { key, slot, travelling: Ring::default() }
     }
 
-    /// Puts a packet on the line. `at` is the time at which the packet enters the line, plus its
-    /// jitter. If the packet is the first to arrive, returns its arrival time.
+    /// Puts a packet on the line. `at` is the time at which the packet enters the line, plus the
+    /// packet's jitter. If the packet is the first to arrive, returns its arrival time.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub(crate) fn push(&mut self, at: Instant, ticket: u64, packet: Packet) -> Option<Instant> {

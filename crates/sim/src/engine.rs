@@ -9,8 +9,8 @@ use crate::observer::Observer;
 use crate::world::World;
 
 impl<O: Observer> World<O> {
-    /// Calls `act` on one TCP, and marks its end to be drained. Does nothing and returns the
-    /// default if the TCP no longer exists.
+    /// Calls `act` on one TCP, and marks its end to be drained. If the connection has no TCPs or no
+    /// longer has them, does nothing and returns the default.
     fn with_end<T: Default>(
         &mut self,
         index: u32,

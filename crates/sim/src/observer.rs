@@ -12,9 +12,10 @@ pub(crate) trait Observer {
     fn received(&mut self, packet: &Packet, now: Instant);
     /// Records a packet that leaves the queue of a link.
     fn departed(&mut self, link: usize, packet: &Packet, departure: Departure);
-    /// Records a packet that is lost on the path, by random loss or because a radio gave it up.
+    /// Records a packet that the path loses: by random loss, or because a radio gives the packet
+    /// up.
     fn lost(&mut self, packet: &Packet, now: Instant);
-    /// Records the end of an application, by itself or at its stop time.
+    /// Records that an application has ended, by itself or at its stop time.
     fn ended(&mut self, flow: u32, now: Instant);
 }
 

@@ -18,7 +18,7 @@ use crate::world::World;
 pub struct Outcome {
     /// The digest, which is equal for equal runs, regardless of the measurement.
     pub digest: Digest,
-    /// The number of calls of actors, including calls at the wake-ups of applications.
+    /// The number of calls to actors, including calls at the wake-ups of applications.
     pub events: u64,
     /// The number of packets sent by hosts.
     pub packets: u64,
@@ -81,7 +81,7 @@ pub(crate) fn measured(mut world: World<Taps>, spec: &Spec) -> Outcome {
     }
 }
 
-/// Returns the findings, for which it moves the samples and notes out of the world.
+/// Returns the findings. Moves the samples and the notes out of the world.
 fn findings(
     world: &mut World<Taps>,
     spec: &Spec,

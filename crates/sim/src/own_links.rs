@@ -48,7 +48,7 @@ impl OwnLinks {
         self.released.push((packet.conn, side));
     }
 
-    /// Returns the memory of an end's packets in its own link.
+    /// Returns the memory of an end's packets in the end's own link.
     pub(crate) fn waiting(&self, conn: u32, side: Side) -> Bytes {
         Bytes(self.waiting.get(conn as usize).map_or(0, |sides| sides[side.index()]))
     }

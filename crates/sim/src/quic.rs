@@ -58,8 +58,8 @@ impl<O: Observer> World<O> {
         Box::new(Quic { ends, streams: vec![index] })
     }
 
-    /// Opens a stream of the application's connection `over`, for which connection number `index`
-    /// stands. Returns the carrier, or `None` if `over` is not a QUIC connection.
+    /// Opens a stream of the application's connection `over`. Connection number `index` stands for
+    /// the stream. Returns the carrier, or `None` if `over` is not a QUIC connection.
     pub(crate) fn open_stream(&mut self, app: u32, index: u32, over: ConnId) -> Option<Carrier> {
         let conn = *self.runner.conns(app as usize).get(over.0 as usize)?;
         let carrier = &mut self.conns[conn as usize];
@@ -110,7 +110,8 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Sends the datagrams of one end, sets its timer, and notifies the application of events.
+    /// Sends the datagrams of one end, sets its timer, and notifies the application of events. Does
+    /// nothing if the connection is closed.
     #[inline(never)]
     pub(crate) fn drain_quic(&mut self, index: u32, side: Side) {
         let now = self.network.now;

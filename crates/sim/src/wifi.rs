@@ -27,8 +27,8 @@ pub(crate) struct Place {
 }
 
 impl<O: Observer> Network<O> {
-    /// Adds a radio for the link added last, on the medium of cell `number`, which is created if it
-    /// does not exist.
+    /// Adds a radio for the link added last, on the medium of cell `number`. Creates this medium if
+    /// it does not exist.
     pub(crate) fn add_radio(&mut self, number: u32, config: RadioConfig) {
         let link = self.links.len() - 1;
         let found = self.media.iter().position(|medium| medium.number == number);
@@ -68,7 +68,8 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Begins or ends an exchange that is due, passes on its packets and refills the drivers.
+    /// Begins or ends an exchange that is due, and refills the drivers. When an exchange ends,
+    /// forwards or drops the packets that leave the medium.
     pub(crate) fn exchange(&mut self, medium: usize) {
         let mut out = Vec::new();
         let Medium { cell, links, .. } = &mut self.media[medium];
@@ -106,7 +107,7 @@ impl<O: Observer> Network<O> {
         self.observer.lost(packet, self.now);
     }
 
-    /// Returns the number of packets in drivers and on the air.
+    /// Returns the number of packets in the drivers and the receivers of all radios.
     pub(crate) fn on_media(&self) -> usize {
         self.media.iter().map(|medium| medium.cell.len()).sum()
     }

@@ -210,7 +210,7 @@ impl<O: Observer> World<O> {
         self.end(index);
     }
 
-    /// Records the end of a connection, and notifies the application, unless it was recorded
+    /// Records the end of a connection, and notifies the application, unless this end was recorded
     /// before.
     fn end(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
@@ -423,8 +423,8 @@ fn drain<O: Observer>(
     ControlFlow::Continue(())
 }
 
-/// Sends the segments of one end. If the end is on an own link, reports the memory of its packets
-/// there to the TCP, which may then release more segments.
+/// Sends the segments of one end. If the end is on an own link, reports to the TCP the memory of
+/// the packets in this link. The TCP may then release more segments.
 #[inline(never)]
 fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
     let now = network.now;

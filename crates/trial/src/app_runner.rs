@@ -33,7 +33,7 @@ use crate::streams::Stream;
 ///
 /// `app` is the index of an application in the trial. `conn` is the engine's number of a
 /// connection: connections are numbered in the order in which the engine opens them. `at` is an end
-/// of a connection.
+/// of a connection, except in [`Engine::call_at`].
 pub trait Engine {
     /// Returns the time since the start of the trial.
     fn now(&self) -> Instant;
@@ -66,8 +66,8 @@ pub trait Engine {
     /// Returns the payload bytes that the two ends of a connection have read, home first.
     fn bytes_read(&self, conn: u32) -> [u64; 2];
 
-    /// Records that an application has ended, by itself or at its stop time. It may be called again
-    /// for the same application.
+    /// Records that an application has ended, by itself or at its stop time. The driver may call
+    /// this function again for the same application.
     fn ended(&mut self, app: u32);
 }
 
@@ -184,8 +184,8 @@ impl AppRunner {
         self.marks.next()
     }
 
-    /// Returns the findings on application number `app`: the findings of the application itself,
-    /// and `report`, the findings of the taps. Removes the application's notes.
+    /// Returns the findings on application number `app`: its own measures, its bytes read, its
+    /// notes, and `report`, the findings of the taps. Moves the notes out of the driver.
     ///
     /// # Panics
     ///

@@ -24,8 +24,8 @@ pub fn arguments(
     Ok(args)
 }
 
-/// Converts each value in `given` to the type that its parameter declares, checks its bounds, and
-/// passes it to `set`.
+/// Converts each value in `given` to the type that its parameter declares, checks the bounds of the
+/// parameter, and passes the converted value to `set`.
 pub(crate) fn set_all(
     at: &str,
     params: &'static [Param],

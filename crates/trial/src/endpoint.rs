@@ -40,7 +40,8 @@ impl Endpoint {
         Ok(Self { profile: Arc::new(profile), cc, spec: spec.clone() })
     }
 
-    /// Replaces the endpoint's profile by an equal profile in `known`, or adds it there.
+    /// Replaces the endpoint's profile by an equal profile in `known`, or adds the profile to
+    /// `known`.
     pub(crate) fn share_profile(&mut self, known: &mut Vec<Arc<Profile>>) {
         match known.iter().find(|profile| **profile == self.profile) {
             Some(equal) => self.profile = Arc::clone(equal),
@@ -63,9 +64,9 @@ impl Endpoint {
         }
     }
 
-    /// Returns the configuration of a QUIC connection that the application opens with `open`. It
-    /// has the controller, the MTU and the ECN setting of the endpoint. The endpoint's other
-    /// settings apply only to TCP.
+    /// Returns the configuration of a QUIC connection that the application opens with `open`. The
+    /// configuration has the controller, the MTU and the ECN setting of the endpoint, and the 0-RTT
+    /// setting of `open`. The endpoint's other settings apply only to TCP.
     pub fn quic(&self, open: Open) -> aqmlab_quic::Config {
         let (kind, args) = &self.cc;
         aqmlab_quic::Config {
@@ -76,11 +77,12 @@ impl Endpoint {
         }
     }
 
-    /// Refuses an endpoint that cannot have QUIC connections. `at` is its place in the trial.
+    /// Refuses an endpoint that cannot have QUIC connections. `at` is the place of the endpoint in
+    /// the trial.
     ///
     /// # Errors
     ///
-    /// If the controller needs TCP, or the MTU is too small.
+    /// If the controller needs ECN or the feedback of Linux's TCP, or if the MTU is too small.
     pub fn check_quic(&self, at: &str) -> Result<(), SpecError> {
         let (kind, args) = &self.cc;
         let cc = (kind.build)(args);

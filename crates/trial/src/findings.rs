@@ -19,7 +19,7 @@ pub struct Findings {
     /// The findings on each connection, in the order of opening. Datagram flows count as
     /// connections.
     pub conns: Vec<ConnFindings>,
-    /// The samples of TCP and queue state, if the trial takes samples.
+    /// The samples of sender and queue state, if the trial takes samples.
     pub samples: Option<Samples>,
     /// The number of events in the simulator; zero for other engines.
     pub events: u64,
@@ -32,7 +32,7 @@ pub struct Findings {
 pub struct FlowFindings {
     /// The measurements of the taps.
     pub report: FlowReport,
-    /// The direction of the application's data.
+    /// The direction or directions of the application's data.
     pub carries: Carries,
     /// The payload bytes that the application read in its part of the measured interval, at home
     /// and on the internet.
@@ -171,9 +171,9 @@ pub struct ConnFindings {
     pub number: u32,
     /// The time at which the connection was opened.
     pub opened: Instant,
-    /// The time at which one of the two ends first had the connection established.
+    /// The time at which the first of the two ends had established the connection, if one did.
     pub established: Option<Instant>,
-    /// The time at which both ends had closed the connection.
+    /// The time at which the connection had ended at both ends, if it did.
     pub closed: Option<Instant>,
     /// The payload bytes read, at home and on the internet.
     pub read: [u64; 2],
@@ -200,9 +200,9 @@ impl Default for ConnFindings {
 /// The counters of one end: of its TCP, or of its QUIC connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EndCounts {
-    /// Segments sent, including acknowledgements and retransmissions.
+    /// Segments sent, including acknowledgements and retransmissions; for QUIC, datagrams sent.
     pub segments_sent: u64,
-    /// Segments retransmitted.
+    /// Segments retransmitted; for QUIC, packets sent that repeat earlier data.
     pub retransmissions: u64,
     /// The events of loss recovery and congestion control.
     pub events: TcpEvents,
@@ -224,16 +224,16 @@ pub struct TcpEvents {
     pub ece_reductions: Option<u64>,
 }
 
-/// The states of TCPs and queues at regular times.
+/// The states of senders and queues at regular times.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    /// The samples of TCPs, ordered by time.
+    /// The samples of TCP and QUIC senders, ordered by time.
     pub tcp: Vec<TcpSample>,
     /// The samples of queues, ordered by time.
     pub queues: Vec<QueueSample>,
 }
 
-/// The state of one TCP at one time.
+/// The state of one TCP or QUIC sender at one time.
 #[derive(Clone, Debug)]
 pub struct TcpSample {
     /// The time of the sample.
@@ -246,7 +246,7 @@ pub struct TcpSample {
     pub cwnd_bytes: u64,
     /// The slow-start threshold, if it has been set.
     pub ssthresh_bytes: Option<u64>,
-    /// The smoothed round-trip time.
+    /// The smoothed round-trip time, if it has been measured.
     pub srtt: Option<Duration>,
     /// The number of bytes in flight.
     pub in_flight_bytes: u64,

@@ -9,17 +9,17 @@ use aqmlab_core::Duration;
 
 use crate::spec::Spec;
 
-/// The maximum number of samples of a TCP or queue for each point of a series.
+/// The maximum number of samples of a sender or queue for each point of a series.
 const SAMPLES: u64 = 2;
 
 /// The steps of a trial's series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grain {
-    /// The width of a bin, and the distance between two throughput windows.
+    /// The width of a bin, and the time between the starts of two successive throughput windows.
     pub step: Duration,
     /// The width of a throughput window, a whole multiple of the step.
     pub window: Duration,
-    /// The interval at which TCPs and queues are sampled; zero disables sampling.
+    /// The interval at which senders and queues are sampled; zero disables sampling.
     pub sample: Duration,
 }
 
@@ -47,7 +47,7 @@ impl Grain {
         spec.duration.as_nanos().div_ceil(self.step.as_nanos())
     }
 
-    /// Returns the number of samples of each TCP and queue of the trial `spec`.
+    /// Returns the maximum number of samples of each sender and queue of the trial `spec`.
     pub(crate) fn samples(self, spec: &Spec) -> u64 {
         spec.duration.as_nanos().checked_div(self.sample.as_nanos()).unwrap_or(0)
     }

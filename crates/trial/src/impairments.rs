@@ -17,7 +17,8 @@ pub struct Impairments {
 }
 
 impl Impairments {
-    /// Returns the impairments of the route of application number `app`.
+    /// Returns the impairments for packets of application number `app` in `direction`. The jitter
+    /// includes the hosts' jitter.
     ///
     /// # Panics
     ///
@@ -33,7 +34,7 @@ impl Impairments {
         }
     }
 
-    /// Returns whether the route has neither loss nor jitter.
+    /// Returns whether there is neither loss nor jitter.
     pub fn is_none(&self) -> bool {
         self.loss <= 0.0 && self.jitter == Duration::ZERO
     }

@@ -76,7 +76,7 @@ fn check_rows(spec: &Spec) -> Result<(), SpecError> {
     ])
 }
 
-/// Refuses an impossible route. `at` is its place in the trial.
+/// Refuses an impossible route. `at` is the place of the route in the trial.
 pub(crate) fn check_route(at: &str, spec: &Spec, route: &RouteSpec) -> Result<(), SpecError> {
     if let Some(missing) = route.links.iter().find(|&&link| link >= spec.links.len()) {
         let problem = format!("there is no link number {missing}; there are {}", spec.links.len());

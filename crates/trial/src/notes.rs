@@ -44,7 +44,8 @@ impl Notes {
         Self { most, kept: Vec::new(), metrics: Vec::new() }
     }
 
-    /// Adds a note. If its metric has too many notes, every second note of the metric is removed.
+    /// Adds a note, unless thinning leaves it out. If the metric already has the maximum number of
+    /// notes, first removes every second one of them.
     pub fn push(&mut self, at: Instant, metric: &'static str, value: f64) {
         if self.most == 0 {
             return;

@@ -7,7 +7,7 @@ use crate::spec::Spec;
 ///
 /// # Errors
 ///
-/// If the text is not JSON or not a trial. The message states the place.
+/// If the text is not JSON or not a trial. The error states the place.
 pub fn parse(json: &str) -> Result<Spec, SpecError> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let spec = serde_path_to_error::deserialize(&mut reader).map_err(|error| {

@@ -7,7 +7,7 @@ pub enum Column {
     Float(Vec<f64>),
     /// Counts.
     Count(Vec<u64>),
-    /// Words, stored as indices into a short list of words.
+    /// The index of each row's word, and the list of words.
     Word(Vec<u32>, Vec<String>),
     /// Truth values.
     Flag(Vec<bool>),

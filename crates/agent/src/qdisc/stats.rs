@@ -42,7 +42,7 @@ pub(crate) struct StatsReader {
 
 const HEADER: usize = 16;
 const TC_MESSAGE: usize = 20;
-/// The handle of the discipline of a link, `10:`.
+/// The handle of a link's discipline, `10:`.
 const CHILD: u32 = 0x10_0000;
 /// The handle of HTB's class, `1:1`.
 const CLASS: u32 = 0x1_0001;
@@ -80,7 +80,7 @@ impl StatsReader {
     }
 
     /// Requests a dump of all disciplines or classes, and passes the attributes of the object with
-    /// the given handle to `found`.
+    /// the given device and handle, if there is one, to `found`.
     fn dump(
         &mut self,
         kind: u16,
@@ -107,7 +107,8 @@ impl StatsReader {
     }
 
     /// Passes the attributes of each object in one part of the response to `found`, if the object
-    /// has the device and the handle `which`. Returns whether this was the last part.
+    /// has the device and the handle `which`. Returns whether this part is the last or reports an
+    /// error.
     fn scan(&self, len: usize, which: [u32; 2], found: &mut impl FnMut(&[u8])) -> bool {
         let mut rest = &self.buffer[..len];
         while rest.len() >= HEADER {

@@ -119,7 +119,8 @@ fn is_zero(value: Value) -> bool {
     matches!(value, Value::Count(0) | Value::Bytes(Bytes(0)) | Value::Word("0x00/0x00", _))
 }
 
-/// Adds a parameter to tc's command line, and to the values to read back if `reads` is given.
+/// Adds a parameter to tc's command line, and to the values to read back if `reads` is given. A
+/// duration that is switched off adds nothing.
 fn put(
     at: &str,
     tc: &'static str,

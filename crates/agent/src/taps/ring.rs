@@ -1,9 +1,9 @@
-//! A ring of packets that the kernel fills and this process reads. It needs no system call per
-//! packet (`PACKET_RX_RING`, version 2 of its headers; packet(7), `linux/if_packet.h`).
+//! A ring of packets that the kernel fills and this process reads. The ring needs no system call
+//! per packet (`PACKET_RX_RING`, version 2 of its headers; packet(7), `linux/if_packet.h`).
 //!
 //! Under instruction counting the guest's processor is slow, and the taps compete with TCP and the
-//! disciplines for it. With one `recvmsg` per packet, the taps used 25 % of all instructions on a
-//! busy line. The memory that the kernel shares requires unsafe code.
+//! disciplines for the processor. With one `recvmsg` per packet, the taps used 25 % of all
+//! instructions on a busy line. The memory that the kernel shares requires unsafe code.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -30,7 +30,7 @@ const SECONDS: usize = 16;
 const NANOSECONDS: usize = 20;
 const KIND: usize = 32 + 10;
 
-/// A packet that a tap saw.
+/// A packet that a tap captured.
 pub(crate) struct Seen<'a> {
     /// The first bytes of the packet, from the network header on.
     pub(crate) bytes: &'a [u8],

@@ -20,7 +20,7 @@ use super::tap::{Record, take};
 /// The ECN field of a marked packet, CE.
 const MARKED: u8 = 3;
 
-/// The effect of the discipline of one direction on packets.
+/// The effect of one direction's discipline on packets.
 #[derive(Default)]
 pub(crate) struct Sojourns {
     /// The sojourn times of the packets that left.
@@ -40,14 +40,14 @@ pub(crate) struct Sojourns {
 /// A packet that was sent and never arrived.
 struct Missing {
     flow: u32,
-    /// Whether a later packet of its connection arrived.
+    /// Whether a later packet of the packet's connection arrived.
     passed_by: bool,
 }
 
 /// Matches the packets that left the senders, which are ordered by time, with the packets in
-/// `passed`, which crossed between the routers. Returns the effect on each direction. `charge`
-/// returns the number of bytes that the link of a direction charges for an IP packet of a given
-/// length.
+/// `passed`, which crossed between the routers. Returns the effect of each direction's discipline.
+/// `charge` returns the number of bytes that the link of a direction charges for an IP packet of a
+/// given length.
 pub(crate) fn sojourns(
     records: &[Record],
     passed: &[Record],

@@ -10,7 +10,7 @@ use super::capture::Capture;
 use super::ring::Ring;
 use crate::sys;
 
-/// The number of bytes of a packet that are read: the IP header and the longest TCP header.
+/// The maximum number of bytes of a packet that are read: the IP header and the longest TCP header.
 const SNAP: usize = 80;
 
 // These are IP protocol numbers.
@@ -21,7 +21,7 @@ const UDP: u8 = 17;
 #[derive(Clone, Copy)]
 pub(crate) struct Record {
     pub(crate) at: Instant,
-    /// A hash of the bytes that do not change on the path.
+    /// A hash of the bytes that no router changes.
     pub(crate) key: u64,
     pub(crate) flow: u32,
     pub(crate) ip_len: u32,
@@ -56,8 +56,8 @@ impl Tap {
         Ok(Self { ring: Ring::new(&socket).map_err(problem)?, socket })
     }
 
-    /// Adds all packets since the last call to `records`, and to `capture` if there is one. Times
-    /// count from `origin_ns`.
+    /// Adds the packets of applications since the last call to `records`, and to `capture` if there
+    /// is one. Times count from `origin_ns`.
     pub(crate) fn drain(
         &mut self,
         origin_ns: u64,
@@ -104,8 +104,8 @@ fn record(packet: &[u8], outgoing: bool, at: Instant) -> Option<Record> {
     Some(Record { at, key: key(packet), flow, ip_len, port, flags, ecn, direction, sent: outgoing })
 }
 
-/// Returns the port of the end that opened the connection, and the TCP flags. Both are zero where
-/// the protocol has none.
+/// Returns the port of the end that opened the connection, and the TCP flags. A value that the
+/// protocol does not have is zero.
 fn transport(packet: &[u8]) -> (u16, u8) {
     let start = usize::from(packet[0] & 15) * 4;
     let port = |at: usize| {
@@ -119,13 +119,13 @@ fn transport(packet: &[u8]) -> (u16, u8) {
     }
 }
 
-/// Returns the record of a packet that left a discipline at `at`, if [`record`] has one.
+/// Returns the record of a packet that left a discipline at `at`, if [`record`] returns one.
 pub(crate) fn passed(packet: &[u8], at: Instant) -> Option<Record> {
     record(&packet[..packet.len().min(SNAP)], false, at)
 }
 
-/// Returns a hash of the bytes that do not change on the path: all bytes read, except the byte with
-/// the ECN field, the TTL and the header checksum.
+/// Returns a hash of the bytes that no router changes: all bytes read, except the byte with the ECN
+/// field, the TTL and the header checksum.
 fn key(packet: &[u8]) -> u64 {
     let changes = |place: usize| matches!(place, 1 | 8 | 10 | 11);
     let fixed = packet.iter().enumerate().filter(|(place, _)| !changes(*place));
@@ -149,9 +149,9 @@ pub(crate) fn order(records: &mut [Record]) {
     records.sort_by_key(|record| (record.at, !record.sent));
 }
 
-/// Passes the packets to `meter`, and computes their digest and number. A received packet is
-/// matched with the earliest unmatched packet of the same key. `ended` has the time of each flow
-/// that ended by itself.
+/// Passes the packets to `meter`, and computes their digest and the number of packets sent. A
+/// received packet is matched with the earliest unmatched packet of the same key. `ended` has the
+/// time of each flow that ended by itself.
 pub(crate) fn measure(
     records: &[Record],
     ended: &[Option<Instant>],

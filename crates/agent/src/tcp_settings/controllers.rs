@@ -1,4 +1,4 @@
-//! The kernel's congestion controllers, and the parameters of its CUBIC.
+//! The kernel's congestion controllers, and the parameters of the kernel's CUBIC.
 
 use std::collections::BTreeMap;
 
@@ -76,8 +76,7 @@ fn cubic(at: &str, tcp: &TcpSpec) -> Result<Vec<(&'static str, Value, Value)>, S
     Ok(kind.params.iter().map(|param| of(param.name, param.default)).collect())
 }
 
-/// Returns the values of the parameters of CUBIC's module. Refuses endpoints that need different
-/// values.
+/// Returns the values of CUBIC's module parameters. Refuses endpoints that need different values.
 pub(super) fn cubic_module(spec: &Spec) -> Result<BTreeMap<&'static str, bool>, String> {
     let mut all: BTreeMap<&'static str, (String, bool)> = BTreeMap::new();
     for side in [Side::Home, Side::Wan] {

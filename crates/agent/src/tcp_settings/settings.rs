@@ -10,8 +10,8 @@ use aqmlab_trial::spec::TcpSpec;
 enum How {
     /// A switch below `/proc/sys/net/ipv4`: its values for off and on.
     Switch(&'static str, [u64; 2]),
-    /// A number below `/proc/sys/net/ipv4`. If the setting is a time, the second field is the
-    /// number's unit in nanoseconds.
+    /// A number below `/proc/sys/net/ipv4`. The second field is the number's unit in nanoseconds if
+    /// the setting is a time, and otherwise 1.
     Number(&'static str, u64),
     /// One of three numbers in a file below `/proc/sys/net/ipv4`. The second field is the number's
     /// index, 1 or 2.

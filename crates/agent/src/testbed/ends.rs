@@ -1,4 +1,4 @@
-//! Namespaces: the cables between them, and the addresses, routes and settings of each.
+//! Namespaces: the cables between them, and the addresses, routes and settings of each namespace.
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -7,11 +7,11 @@
 //! ```
 //!
 //! A packet leaves HTB at the start of its time on the wire. The first netem delays the packet by
-//! its time on a link of the same rate. This netem never queues, because HTB has spaced the packets
-//! out. A size table makes it count the bytes that the link charges. The other netems correspond to
-//! the delay lines of the simulator. Jitter is drawn uniformly, for the host and the path together.
-//! On a path that does not reorder, these netems have an almost infinite rate, because a netem with
-//! a rate sends packets in order.
+//! its time on a link of the same rate. The first netem never queues, because HTB has spaced the
+//! packets out. A size table makes the first netem count the bytes that the link charges. The other
+//! netems correspond to the delay lines of the simulator. Jitter is drawn uniformly, for the host
+//! and the path together. On a path that does not reorder, the other netems have an almost infinite
+//! rate, because a netem with a rate sends packets in order.
 //!
 //! Source: Linux 6.1 `net/sched/sch_netem.c` (`netem_enqueue`, `tabledist`, `packet_time_ns`).
 //! **Difference:** tc counts netem's times in ticks of 64 ns.
@@ -31,7 +31,7 @@ use crate::qdisc::show;
 const MOST_PATHS: usize = 16;
 /// The maximum jitter in nanoseconds. Netem draws the jitter in 32 bits.
 const MOST_JITTER_NS: u64 = 4_000_000_000;
-/// The limit of a netem in packets, more than are ever on the path.
+/// The limit of a netem in packets, more than a netem ever holds.
 const ROOM: u32 = 1_000_000;
 /// The tolerance for a time that tc shows, in seconds: a tick of tc's clock and its rounding error.
 const TICK_S: f64 = 1.3e-7;
@@ -131,8 +131,8 @@ pub(crate) fn check(spec: &Spec) -> Result<(), String> {
 }
 
 /// Installs the netems of a direction at `device`, in the namespace of this process. Packets leave
-/// through `device` for their host. If the shaper of `link` is `line`, the netem of its wire comes
-/// first.
+/// through `device` for their host. If the shaper of `link` is `line`, the netem of the link's wire
+/// comes first.
 pub(crate) fn install(
     device: &str,
     spec: &Spec,

@@ -87,7 +87,8 @@ fn texts(symbols: &str) -> impl Iterator<Item = Text<'_>> {
     })
 }
 
-/// Returns the functions whose names begin with `own`. A function ends where the next one starts.
+/// Returns the functions whose names begin with `own`. A function ends where the next function
+/// starts.
 fn own_functions(symbols: &str, own: &str) -> Vec<Function> {
     let mut starts: Vec<u64> = texts(symbols).map(|text| text.start).collect();
     starts.sort_unstable();
@@ -151,7 +152,7 @@ impl Memory {
     }
 }
 
-/// Parses a program header; returns `None` if it does not describe memory.
+/// Parses a program header; returns `None` if the header does not describe memory.
 fn segment(header: &[u8]) -> Option<Segment> {
     let field = |place| number(header, place, 8);
     (number(header, 0, 4) == PT_LOAD).then(|| Segment {

@@ -74,7 +74,8 @@ fn trace(json: &Value) -> Option<Trace> {
     })
 }
 
-/// Parses the bytes of an IP header in hexadecimal digits; `None` for fewer than 20 bytes.
+/// Parses the bytes of an IP header in hexadecimal digits; `None` for invalid digits and for fewer
+/// than 20 bytes.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let pair = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..text.len()).step_by(2).map(pair).collect();

@@ -1,9 +1,9 @@
 //! Probes in the kernel: the packets into and out of a discipline, and the times that it reads.
 //!
 //! Source: Documentation/trace/kprobetrace.rst of the kernel. Probes at the entry and the return of
-//! a discipline's two functions record the operations in order. Probes at the instructions to which
-//! `ktime_get` returns in the discipline record the exact times that the discipline read, in
-//! nanoseconds. The kernel's own event reports dropped packets.
+//! a discipline's two functions record the operations in order. Probes at the return addresses of
+//! `ktime_get` in the discipline record the exact times that the discipline read, in nanoseconds.
+//! The kernel's own event reports dropped packets.
 //!
 //! A probe at a function that also has other callers would miss events of the discipline.
 //! Interrupts may arrive while the kernel handles such a probe, and a softirq that follows may
@@ -32,7 +32,8 @@ pub(crate) struct Doors {
     pub(crate) kind: &'static str,
     enqueue: &'static str,
     dequeue: &'static str,
-    /// The prefix of the names of the discipline's own functions, without a leading `_` or `fq_`.
+    /// The prefix that the names of the discipline's own functions have, without a leading `_` or
+    /// `fq_`.
     pub(crate) own: &'static str,
     /// Whether the discipline reads the clock for every packet that it enqueues or dequeues.
     pub(crate) timed: bool,
@@ -57,15 +58,15 @@ const fn call(event: &'static str, callee: &'static str, result: &'static str) -
 const CLOCK: Call = call("clock", "ktime_get", "ns=%ax:u64");
 /// The probe of the hash that a discipline computes with its own key.
 const HASH: Call = call("hash", "skb_get_hash_perturb", "hash=%ax:u32");
-/// The probe of a random number of 32 bits.
+/// The probe of a 32-bit random number.
 const WORD: Call = call("word", "get_random_u32", "value=%ax:u32");
-/// The probe of a random number of 16 bits.
+/// The probe of a 16-bit random number.
 const HALF: Call = call("half", "get_random_u16", "value=%ax:u16");
 /// The probe of the hashes of addresses and flows, which CAKE computes itself.
 const KEYS: Call = call("keys", "flow_hash_from_keys", "hash=%ax:u32");
-/// The probe of a request for a random number of 64 bits, which the kernel writes to a buffer on
-/// the caller's stack. This probe records the address of the buffer. [`FILL`] records the stack
-/// pointer and the words from there on.
+/// The probe of a request for a 64-bit random number, which the kernel writes to a buffer on the
+/// caller's stack. This probe records the address of the buffer. [`FILL`] records the stack pointer
+/// and the words from the stack pointer on.
 const ASK: &str = "p:aqmlab/ask get_random_bytes at=%di:x64";
 const FILL: &str = "r8:aqmlab/fill get_random_bytes stack=$stack:x64 \
     w0=$stack0:x64 w1=$stack1:x64 w2=$stack2:x64 w3=$stack3:x64 w4=$stack4:x64 \

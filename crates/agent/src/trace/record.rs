@@ -15,7 +15,7 @@
 //! Other keys hold lists, in which an operation is the number of its row:
 //!
 //! - `drops`: pairs of an operation and a packet that it dropped;
-//! - `later`: pairs of an operation and a clock reading after its first;
+//! - `later`: pairs of an operation and a clock reading after the operation's first;
 //! - `draws`: pairs of an operation and a random number that it drew;
 //! - `updates`: the operations that follow the expiry of a timer;
 //! - `hashes`: pairs of a flow and its hash;
@@ -210,7 +210,7 @@ impl Reader<'_> {
     }
 
     /// Records the hashes that the discipline computed for the packet just enqueued. The discipline
-    /// computes the hash of the flow only if its packets have no hash.
+    /// computes the hash of the flow only if the flow's packets have no hash.
     fn know_keys(&mut self, trace: &Trace) -> Result<(), String> {
         let keys = std::mem::take(&mut self.keys);
         let [destination, source, ref flow @ ..] = keys[..] else { return Ok(()) };
@@ -310,7 +310,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns whether the name of a function begins with `own`, after `_` or `fq_` if there is one.
+/// Returns whether the name of a function begins with `own` after any leading `_` and `fq_`.
 pub(crate) fn is_own(caller: &str, own: &str) -> bool {
     caller.trim_start_matches('_').trim_start_matches("fq_").starts_with(own)
 }

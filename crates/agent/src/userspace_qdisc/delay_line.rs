@@ -2,9 +2,9 @@
 //! jitter and loss.
 //!
 //! In a virtual machine, netem adds delay, jitter and loss, and a packet is forwarded when it has
-//! left the link. On a host netem may be missing, so this delay line works like the simulator's
-//! delay lines. Jitter is drawn uniformly. Packets on routes with the same delay and jitter stay in
-//! order unless the routes reorder.
+//! left the link. On the host's own kernel netem may be missing, so this delay line works like the
+//! simulator's delay lines. Jitter is drawn uniformly. Packets on routes with the same delay and
+//! jitter stay in order unless the routes reorder.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,10 +12,11 @@ use std::collections::BinaryHeap;
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_trial::{Impairments, Spec};
 
-/// The packets on the path in one direction.
+/// The packets in one direction that have left the link and not yet arrived.
 pub(super) struct DelayLine {
     travelling: BinaryHeap<Reverse<(Instant, u64, u64)>>,
-    /// The number of packets accepted so far. It orders packets that arrive at the same time.
+    /// The number of packets accepted so far. This number orders packets that arrive at the same
+    /// time.
     count: u64,
     /// The paths of the applications.
     paths: Vec<Path>,

@@ -1,4 +1,4 @@
-//! Parses the fields of an IPv4 packet that a discipline reads, and sets its mark.
+//! Parses the fields of an IPv4 packet that a discipline reads, and marks the packet.
 //!
 //! A discipline of the simulator gets a packet with the hash, ECN field, codepoint and length that
 //! the simulator would give it. The caller sets the priority. A TCP header has the fields that
@@ -77,7 +77,7 @@ pub(super) fn read(bytes: &[u8], direction: Direction, id: u64) -> Option<Packet
     Some(fields.into())
 }
 
-/// The length of a TCP header without options.
+/// The length in bytes of a TCP header without options.
 const TCP_LEN: usize = 20;
 /// The kinds of TCP options that are read (RFC 9293 §3.1, RFC 2018 §3, RFC 7323 §3.2).
 mod option {

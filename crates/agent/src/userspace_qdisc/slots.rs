@@ -32,7 +32,8 @@ impl Slots {
     ///
     /// # Errors
     ///
-    /// If the interface cannot be read, or if there are more packets than slot numbers.
+    /// If the interface cannot be read or returns an empty packet, or if there are more packets
+    /// than slot numbers.
     pub(super) fn read(&mut self, from: &Tun) -> Result<Option<u64>, String> {
         let number = self.place()?;
         let slot = &mut self.all[number as usize];

@@ -2,9 +2,9 @@
 //!
 //! Source of the fingerprint: `spp` 0.3.6, a CRC-32 over fields that no router changes. The fields
 //! are those of `spp`'s bit code 511 (TCP) and 2111 (UDP), as in TEACUP. Differences: the CRC
-//! covers up to 20 bytes of payload, while `spp` uses 12 bytes. This module also reads IPv6. It
-//! compares the IP length, and in IPv4 the identification, in addition to the CRC. TTL, DSCP, ECN
-//! and checksums are never compared.
+//! covers up to 20 bytes of payload, while `spp` uses 12 bytes. This module also reads IPv6. In
+//! addition to the CRC, this module compares the IP length and, in IPv4, the identification. TTL,
+//! DSCP, ECN and checksums are never compared.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -60,8 +60,8 @@ impl Tuple {
         Self { source: self.destination, destination: self.source, ..self }
     }
 
-    /// Returns the tuple that represents both directions, and whether it is the reverse of this
-    /// tuple.
+    /// Returns the tuple that represents both directions, and whether the returned tuple is the
+    /// reverse of this tuple.
     pub(super) fn canonical(self) -> (Self, bool) {
         match self.source.cmp(&self.destination) {
             Ordering::Greater => (self.reversed(), true),
@@ -76,8 +76,8 @@ pub(super) struct Decoded {
     pub(super) tuple: Tuple,
     /// The length of the IP packet in bytes.
     pub(super) ip_len: u32,
-    /// The hash of the invariant fields. It is equal at both taps, and almost never equal for two
-    /// packets.
+    /// The hash of the invariant fields, which is equal at both taps, and almost never equal for
+    /// two packets.
     pub(super) fingerprint: u64,
 }
 
@@ -90,8 +90,8 @@ pub(super) fn can_read(link: u32) -> bool {
     matches!(link, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
 }
 
-/// Finds the IP packet in the captured bytes and identifies it; `None` if there is none. `length`
-/// is the original length of the captured packet.
+/// Finds and identifies the IP packet in the captured bytes; `None` if the bytes hold no IP packet.
+/// `length` is the original length of the captured packet.
 pub(super) fn decode(
     link: u32,
     data: &[u8],

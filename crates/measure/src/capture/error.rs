@@ -12,7 +12,7 @@ pub struct CaptureError {
     pub packet: u64,
     /// The number of bytes from the start of the file to the problem.
     pub offset: u64,
-    /// The value found and the values allowed.
+    /// The problem, such as the value found and the values allowed.
     pub problem: String,
     /// The error of the operating system, if it is the cause.
     pub source: Option<io::Error>,

@@ -41,7 +41,8 @@ struct Half {
     variation: Variation,
     rtt_series: Series,
     samples: Vec<RoundTrip>,
-    /// Packets captured only at the sender since the last packet captured at both taps.
+    /// Packets sent in the statistics interval that only the tap at the sender captured, since the
+    /// last packet that both taps captured.
     missing: u64,
     /// Whether a packet was captured at both taps. Before the first such packet, the other capture
     /// may not have begun.
@@ -114,7 +115,7 @@ impl FlowMeter {
         )
     }
 
-    /// Returns the number of steps in the tables of arrivals of both directions.
+    /// Returns the number of steps in the arrival tables of both directions.
     pub(super) fn steps(&self) -> u64 {
         self.halves
             .iter()

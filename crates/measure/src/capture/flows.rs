@@ -38,14 +38,14 @@ pub(super) struct Flows {
     /// Packets of flows without a packet at both taps so far. They count if a later packet of the
     /// flow is captured at both taps.
     early: VecDeque<Settled>,
-    /// The number of matched packets of flows beyond [`Options::max_flows`]; a packet counts at
-    /// each tap.
+    /// The number of matched packets of flows beyond [`Options::max_flows`]; a packet counts once
+    /// at each tap.
     pub(super) left_out: u64,
 }
 
 impl Flows {
-    /// Processes a packet whose search for a match has ended. `begun` has the time from which the
-    /// times of each capture are counted.
+    /// Processes a packet after the search for its match. `begun` has the time from which the times
+    /// of each capture are counted.
     pub(super) fn take(&mut self, packet: &Settled, begun: [u64; 2], options: &Options) {
         let flows = self.all.len();
         let Some((place, forward)) = self.find(packet, options) else {
@@ -83,7 +83,8 @@ impl Flows {
         }
     }
 
-    /// Decides the direction of the remaining flows. Returns all flows in order of appearance.
+    /// Decides the direction of the remaining flows. Returns the meters of all flows in order of
+    /// appearance.
     pub(super) fn finish(mut self, options: &Options) -> Vec<FlowMeter> {
         for place in 0..self.all.len() {
             if let Flow::Undecided { tuple, differences, .. } = &self.all[place] {
@@ -121,8 +122,8 @@ impl Flows {
     }
 
     /// Returns the index of a packet's flow, and whether the packet has the direction of the flow's
-    /// tuple. A packet at both taps begins a new flow. Returns `None` if the flow has not begun or
-    /// exceeds [`Options::max_flows`].
+    /// tuple. A packet that both taps captured begins a new flow, if its flow is unknown. Returns
+    /// `None` if the flow has not begun or exceeds [`Options::max_flows`].
     fn find(&mut self, packet: &Settled, options: &Options) -> Option<(usize, bool)> {
         let here = packet.tuple.canonical();
         let (at_first, at_second) = match (packet.mate, packet.tap) {

@@ -49,7 +49,7 @@ struct Waiting {
 #[derive(Debug, Default)]
 struct Window {
     packets: VecDeque<Waiting>,
-    /// The position of the first packet of `packets` in the capture.
+    /// The position in the capture of the first packet of `packets`.
     first: u64,
     /// The fingerprint and position of each packet without a match.
     index: BTreeSet<(u64, u64)>,
@@ -65,7 +65,7 @@ impl Window {
     }
 
     /// Matches `mate` to the oldest unmatched packet of this window with this fingerprint, if there
-    /// is one. Returns the tuple and time of this packet.
+    /// is one. Returns the tuple and time of the matched packet.
     fn marry(&mut self, fingerprint: u64, mate: (Tuple, u64)) -> Option<(Tuple, u64)> {
         let mut same = self.index.range((fingerprint, 0)..=(fingerprint, u64::MAX));
         let &key = same.next()?;

@@ -12,7 +12,7 @@ use std::io::Read;
 use super::error::CaptureError;
 use super::input::{Input, Order};
 
-/// The length in bytes of the largest packet that Wireshark accepts
+/// The maximum number of captured bytes of a packet, as in Wireshark
 /// (`WTAP_MAX_PACKET_SIZE_STANDARD`).
 const MAX_PACKET: u32 = 262_144;
 /// The length in bytes of the longest interface description that is read.

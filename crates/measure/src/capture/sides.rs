@@ -28,8 +28,8 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// Returns whether packets of this tuple go from tap 0 to tap 1. Returns `None` if the sides of
-    /// its hosts are unknown or contradict each other.
+    /// Returns whether packets of this tuple go from tap 0 to tap 1. Returns `None` if the two
+    /// addresses are equal, or if the sides of the hosts are unknown or contradict each other.
     pub(super) fn by_hosts(&self, tuple: &Tuple) -> Option<bool> {
         let (source, destination) = (tuple.source.address, tuple.destination.address);
         if source == destination {

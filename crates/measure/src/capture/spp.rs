@@ -31,15 +31,15 @@ pub struct SppReport {
     pub flows: Vec<SppFlow>,
     /// The contents of the captures.
     pub captures: [CaptureSummary; 2],
-    /// The number of matched packets of flows beyond [`Options::max_flows`]; a packet counts in
-    /// each capture.
+    /// The number of matched packets of flows beyond [`Options::max_flows`]; a packet counts once
+    /// in each capture.
     pub left_out: u64,
 }
 
 /// The measurements of one flow. The up direction is from the first tap to the second.
 #[derive(Clone, Debug)]
 pub struct SppFlow {
-    /// The addresses and ports of the flow's upstream packets, at the first tap.
+    /// The protocol, addresses and ports of the flow's upstream packets, at the first tap.
     pub tuple: Tuple,
     /// The measurements. If the clocks agree, all times count from the first packet of either
     /// capture. Otherwise they count from the first packet of one capture: the receiver's for
@@ -135,7 +135,7 @@ impl Run<'_> {
         Some(usize::from(!behind))
     }
 
-    /// Processes the next packet of a capture; returns false at its end.
+    /// Processes the next packet of a capture; returns false at the end of the capture.
     fn advance<R: Read>(
         &mut self,
         tap: usize,

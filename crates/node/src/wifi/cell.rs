@@ -5,8 +5,8 @@
 //! slots, and a TXOP limit of zero, which permits one exchange per access. Table 18-17 gives slots
 //! of 9 us and a SIFS of 16 us. If two stations count down to the same slot, both send, and neither
 //! receives a response. The hardware sends an unanswered frame up to seven times in all
-//! (`dot11ShortRetryLimit`, 9.19.2.6), each time with a window twice as large. It then returns the
-//! frame to the driver.
+//! (`dot11ShortRetryLimit`, 9.19.2.6), each time with a window twice as large. The hardware then
+//! returns the frame to the driver.
 
 use aqmlab_core::{Duration, Instant, Packet};
 
@@ -58,7 +58,7 @@ struct Exchange {
 /// # Driving it
 ///
 /// After every [`accept`](Self::accept) and every [`handle_timeout`](Self::handle_timeout), ask
-/// [`poll_timeout`](Self::poll_timeout) for the next timeout. When it falls due, call
+/// [`poll_timeout`](Self::poll_timeout) for the next timeout. When the timeout is due, call
 /// [`handle_timeout`](Self::handle_timeout).
 #[derive(Debug, Default)]
 pub struct Cell {
@@ -94,7 +94,9 @@ impl Cell {
         self.len() == 0
     }
 
-    /// Gives a packet to a radio, which must have room.
+    /// Gives a packet to a radio, which must have room. If the medium is busy, or the wait after
+    /// the last exchange has not ended, a radio that had nothing to send and has no backoff draws a
+    /// backoff.
     pub fn accept(&mut self, number: usize, packet: Packet, now: Instant) {
         let radio = &mut self.radios[number];
         // A radio that finds the medium busy backs off, even if it has waited long enough since its
@@ -124,7 +126,7 @@ impl Cell {
     }
 
     /// Begins or ends an exchange, if either is due at `now`, and appends to `out` the packets that
-    /// have left the cell. Returns the length of an exchange if one ended;
+    /// have left the cell. Returns the duration of an exchange if one ended;
     /// [`senders`](Self::senders) then names its radios.
     pub fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Delivery>) -> Option<Duration> {
         if self.poll_timeout().is_none_or(|due| due > now) {

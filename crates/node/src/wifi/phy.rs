@@ -27,9 +27,10 @@ const SYMBOL_US: u64 = 4;
 const SERVICE_BITS: u64 = 16;
 const TAIL_BITS: u64 = 6;
 const ACK_BYTES: u64 = 14;
-/// The length of a compressed block acknowledgement.
+/// The length in bytes of a compressed block acknowledgement.
 const BLOCK_ACK_BYTES: u64 = 32;
-/// The length of the longest A-MPDU that ath9k makes, a multiple of 4 bytes (`ath_max_framelen`).
+/// The length in bytes of the longest A-MPDU that ath9k makes, a multiple of 4 bytes
+/// (`ath_max_framelen`).
 const MOST_BYTES: u64 = 65_532;
 
 /// The number of data bits per symbol of one stream in 20 MHz, by MCS.

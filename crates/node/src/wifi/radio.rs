@@ -22,7 +22,7 @@ use super::phy::{DELIMITER, FRAMING, HtRate};
 const READY_AGGREGATES: usize = 2;
 /// The number of frames in a block-ack window.
 const WINDOW: u64 = 64;
-/// `ATH_AGGR_MINPLEN`: the smallest size of a frame in an aggregate, delimiter included.
+/// `ATH_AGGR_MINPLEN`: the smallest size in bytes of a frame in an aggregate, delimiter included.
 const LEAST_SUBFRAME: u32 = 256;
 /// `ATH_MAX_SW_RETRIES`: the maximum number of transmissions of a frame.
 const MOST_TRIES: u8 = 30;
@@ -216,8 +216,8 @@ impl Radio {
         if many { self.config.rate.block_ack() } else { self.config.rate.ack() }
     }
 
-    /// Sends the next aggregate, and draws which of its frames arrive. Returns whether there is a
-    /// response. One arrived frame suffices for a response.
+    /// Sends the next aggregate, and draws which of its frames arrive; after a collision, none
+    /// arrives. Returns whether there is a response. One arrived frame suffices for a response.
     pub(super) fn send(&mut self, collided: bool) -> bool {
         let Some(aggregate) = self.ready.front_mut() else { return false };
         for frame in &mut aggregate.frames {

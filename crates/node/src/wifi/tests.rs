@@ -178,7 +178,7 @@ fn a_frame_is_given_up_after_thirty_tries_and_no_longer_holds_others_back() {
 }
 
 /// `dot11ShortRetryLimit` counts attempts: the hardware makes seven, and the driver then passes the
-/// frame to it again.
+/// frame to the hardware again.
 #[test]
 fn the_hardware_returns_a_frame_after_seven_attempts() {
     let mut rig = Rig::new(&[RadioConfig { loss: 1.0, ..config(7, 1) }], 1).load(0, 1, 1_500);

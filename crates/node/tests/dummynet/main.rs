@@ -4,9 +4,9 @@
 //! `outcomes.txt` records the output of FreeBSD's code for arrivals drawn from a seed. The code is
 //! `sys/netpfil/ipfw` of FreeBSD 10.4, compiled for user space and driven by a virtual clock. A
 //! line names a discipline, its pipe and its parameters. After the bar, the line has the number of
-//! packets dropped, the number of packets marked, and a digest of each packet's outcome and time.
-//! The test draws the same arrivals and expects the same outcomes. docs/explanation/traces.md
-//! describes the method.
+//! packets dropped, the number of packets marked, and a digest of the outcomes, times and ECN
+//! fields of all packets. The test draws the same arrivals and expects the same outcomes.
+//! docs/explanation/traces.md describes the method.
 
 mod arrivals;
 
@@ -95,7 +95,8 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Whether a packet was sent or dropped, and when.
+/// Whether a packet was sent or dropped, the time of this event, and the ECN field of a sent
+/// packet.
 #[derive(Clone, Copy, Debug)]
 struct Fate {
     sent: bool,
@@ -150,14 +151,14 @@ fn play(case: &Case<'_>) -> Vec<Fate> {
     fates.into_values().collect()
 }
 
-/// Returns the time at which a pipe releases a packet: `delay` after the tick in which the packet
-/// was sent.
+/// Returns the time at which a pipe releases a packet: `delay` after the start of the tick in which
+/// the packet was sent.
 fn delayed(sent: Instant, delay: Duration) -> Instant {
     let tick = Duration::from_millis(1).as_nanos();
     Instant::from_nanos(sent.as_nanos() / tick * tick) + delay
 }
 
-/// Formats an outcome in the form of `outcomes.txt`.
+/// Formats the outcome of a case in the form of `outcomes.txt`.
 fn outcome(fates: &[Fate]) -> String {
     let mut digest = Digest::default();
     for fate in fates {

@@ -17,7 +17,7 @@ fn shaped(params: &Value, apps: &[Value]) -> Value {
     spec
 }
 
-/// Returns a flood of datagrams at 12 Mbit/s to a host. It does not respond to drops, so the
+/// Returns a flood of datagrams at 12 Mbit/s to a host. The flood does not respond to drops, so the
 /// scheduler alone determines its share.
 fn flood(name: &str, host: &str) -> Value {
     let params = json!({"rate": 12_000_000, "payload": 1_000, "direction": "down"});

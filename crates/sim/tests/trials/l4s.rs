@@ -26,7 +26,7 @@ fn trial(mbit: f64, qdisc: &Value, apps: &[Value]) -> Value {
     spec
 }
 
-/// Returns the ratio of the rates of two Prague flows with round-trip times of 5 and 25 ms.
+/// Returns the ratio between the rates of two Prague flows with round-trip times of 5 and 25 ms.
 fn ratio(mbit: f64, qdisc: &str, params: &Value) -> f64 {
     let mut apps = [download("short", "prague", 5), download("long", "prague", 25)];
     for app in &mut apps {
@@ -44,7 +44,7 @@ fn ratio(mbit: f64, qdisc: &str, params: &Value) -> f64 {
 /// satisfies W² = 2·(1 − p)·N/p, and N is at least 2/p. If marks are random, the next mark is 1/p
 /// packets after the window, and W·p approaches 1 + √3. For equal shares of marked packets, the
 /// ratio of two windows is therefore at most (1 + √3)/2. With independence of the round-trip time,
-/// both flows have the window of a round-trip time of at least 25 ms, to which the queue adds at
+/// both flows have the window for a round-trip time of at least 25 ms, to which the queue adds at
 /// most 1 ms. Without independence, each rate is the window divided by the round-trip time. The
 /// ratio of the rates is then at least 26/6 divided by (1 + √3)/2. The ratio is greater, because
 /// the ramp marks in groups. The flow with the shorter round-trip time waits several round trips

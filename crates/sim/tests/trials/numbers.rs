@@ -8,7 +8,7 @@ fn pfifo() -> Value {
     json!({"kind": "pfifo"})
 }
 
-/// Returns a trial of 20 s with one download over 1 Mbit/s that stops at `stop_ms`.
+/// Returns a trial of 20 s with one download that stops at `stop_ms`, over a link of 1 Mbit/s.
 fn stopped_download(stop_ms: u64) -> Value {
     stopped_download_over(1.0, stop_ms)
 }

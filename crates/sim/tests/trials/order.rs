@@ -29,7 +29,7 @@ fn parallel_connections_open_in_the_order_in_which_they_are_opened() {
 }
 
 /// Returns the round-trip times of a ping beside `others`. The ping meets no queue, so each time is
-/// its delay plus the jitter that it draws.
+/// the delay of the ping plus the jitter that the ping draws.
 fn pings(others: &[Value]) -> Vec<f64> {
     let jittery = json!({"links": [], "delay_ns": 10_000_000, "jitter_ns": 4_000_000});
     let mut ping = app("probe", "ping", &json!({}));

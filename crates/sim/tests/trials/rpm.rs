@@ -17,8 +17,8 @@ fn metric(outcome: &Outcome, name: &str) -> f64 {
 }
 
 /// Tests statement C-244. A queue of 833 packets of 1500 bytes takes a second at 10 Mbit/s. A
-/// foreign probe waits in it once for each of its times. CUBIC reduces its window to seven tenths,
-/// so the queue is never much below seven tenths of its limit.
+/// foreign probe waits in this queue once for each time that it measures. CUBIC reduces its window
+/// to seven tenths, so the queue is never much below seven tenths of its limit.
 #[test]
 fn c244_a_second_of_buffer_gives_60_rpm_and_fair_queueing_keeps_foreign_probes_quick() {
     let fifo = download(&json!({"kind": "pfifo", "params": {"limit": 833}}));

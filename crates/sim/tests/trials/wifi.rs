@@ -49,8 +49,8 @@ fn a_transfer_gets_what_the_air_allows() {
     }
 }
 
-/// The discipline cannot control the driver's queue. At 13 Mbit/s its 124 frames take more than 90
-/// ms, which CoDel does not measure.
+/// The discipline cannot control the driver's queue. At 13 Mbit/s, the 124 frames of that queue
+/// take more than 90 ms, which CoDel does not measure.
 #[test]
 fn a_discipline_does_not_control_what_waits_below_it() {
     let mut greedy = wireless("fq_codel", 1, &bulk("down"));

@@ -7,7 +7,7 @@ use crate::spec::Spec;
 
 /// The index of an application's first mark, at the start of its part of the measured interval.
 const START: usize = 0;
-/// The index of an application's second mark, at the end of that part.
+/// The index of an application's second mark, at the end of its part of the measured interval.
 pub(super) const END: usize = 1;
 
 /// The read marks of all applications.
@@ -51,7 +51,7 @@ impl ReadMarks {
     }
 
     /// Returns the bytes that an application read between its two marks, at home and on the
-    /// internet.
+    /// internet. A mark that is not set counts as zero bytes.
     pub(super) fn read(&self, app: usize) -> [u64; 2] {
         let [before, after] = self.set[app].map(Option::unwrap_or_default);
         [0, 1].map(|side: usize| after[side].saturating_sub(before[side]))

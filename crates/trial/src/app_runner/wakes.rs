@@ -42,14 +42,15 @@ impl Wakes {
         self.by_app[app].push(Reverse((at, self.requests, wake)));
     }
 
-    /// Removes the first wake-up of an application, if it is due. Returns its notice.
+    /// Removes the first wake-up of an application, if it is due. Returns the notice for this
+    /// wake-up.
     pub(super) fn pop(&mut self, app: usize, now: Instant) -> Option<Notice> {
         self.next_of(app).filter(|at| *at <= now)?;
         self.by_app[app].pop().map(|Reverse((.., wake))| wake.notice())
     }
 
-    /// Removes the first wake-up of all applications, if it is due. Returns the application and its
-    /// notice.
+    /// Removes the first wake-up of all applications, if it is due. Returns the application and the
+    /// notice for this wake-up.
     pub(super) fn pop_any(&mut self, now: Instant) -> Option<(u32, Notice)> {
         let first = self.by_app.iter().enumerate();
         let first = first.filter_map(|(app, wakes)| Some((wakes.peek()?.0, app)));

@@ -29,14 +29,14 @@ pub struct MeasureSpec {
     #[serde(rename = "step_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub step: Duration,
-    /// The interval at which TCPs and queues are sampled; zero disables sampling. A long trial is
-    /// sampled less often.
+    /// The interval at which senders and queues are sampled; zero disables sampling. A long trial
+    /// is sampled less often.
     #[serde(rename = "sample_ns", with = "units::nanos")]
     #[schemars(with = "u64")]
     pub sample: Duration,
     /// Whether every packet is kept, for tables and captures.
     pub packets: bool,
-    /// Whether time series are kept: throughput, delays, queues, TCPs, and the metrics that
+    /// Whether time series are kept: throughput, delays, queues, senders, and the metrics that
     /// applications record.
     pub series: bool,
     /// The maximum number of points of a time series. A longer trial has coarser steps.

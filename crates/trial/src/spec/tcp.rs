@@ -22,7 +22,7 @@ pub struct TcpSpec {
     #[serde(with = "units::maybe_bytes")]
     #[schemars(with = "Option<u64>")]
     pub send_buffer: Option<Bytes>,
-    /// The size of the receive window; automatic if absent.
+    /// The largest receive window; automatic if absent.
     #[serde(with = "units::maybe_bytes")]
     #[schemars(with = "Option<u64>")]
     pub receive_buffer: Option<Bytes>,

@@ -1,6 +1,7 @@
-//! Reads and writes numbers in base units as the types of their units.
+//! Deserializes numbers in base units to the types of their units, and serializes these types to
+//! numbers.
 //!
-//! Writing is needed for the defaults in the JSON Schema.
+//! Serialization is needed for the defaults in the JSON Schema.
 
 // serde passes these values by reference.
 #![allow(clippy::trivially_copy_pass_by_ref, clippy::ref_option)]
@@ -37,7 +38,7 @@ number! {
         |at| at.map(Instant::as_nanos);
     /// A rate; zero stands for `None`.
     rate: Option<BitRate>, u64, BitRate::new, |rate| rate.map_or(0, BitRate::as_bps);
-    /// A size that fits into 32 bits, as packets store it.
+    /// A size that fits into 32 bits, as packets store sizes.
     bytes: Bytes, u32, |bytes| Bytes(bytes.into()), |bytes| bytes.0 as u32;
     maybe_bytes: Option<Bytes>, Option<u64>, |bytes| bytes.map(Bytes), |bytes| bytes.map(|one| one.0);
 }

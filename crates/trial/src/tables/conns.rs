@@ -1,4 +1,4 @@
-//! Tables of connections and of the state of their TCPs.
+//! Tables of connections and of the state of their senders.
 
 use aqmlab_core::{Instant, Side};
 

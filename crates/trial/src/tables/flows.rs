@@ -9,8 +9,8 @@ use crate::findings::FlowFindings;
 use crate::table::{Column, Table, Words};
 
 impl View<'_> {
-    /// Returns the application, direction and report of each row of flow tables. An application has
-    /// a row for a direction in which a packet was sent or arrived.
+    /// Returns the application, direction and report of each row in the flow tables. An application
+    /// has a row for a direction in which a packet was sent or arrived.
     pub(super) fn ways(&self) -> impl Iterator<Item = (usize, Direction, &DirectionReport)> {
         self.findings.flows.iter().enumerate().flat_map(|(flow, found)| {
             Direction::BOTH
@@ -126,7 +126,7 @@ impl View<'_> {
     }
 }
 
-/// Returns the mean rate of `bytes` over the time `over` in Mbit/s, or `NaN` if the time is zero.
+/// Returns the mean rate in Mbit/s of `bytes` over the time `over`, or `NaN` if the time is zero.
 pub(super) fn mean_mbit(bytes: u64, over: Duration) -> f64 {
     if over == Duration::ZERO { f64::NAN } else { 8.0 * bytes as f64 / over.as_secs_f64() / 1e6 }
 }

@@ -7,7 +7,7 @@ use aqmlab_measure::{Histogram, Settings};
 use crate::grain::Grain;
 use crate::spec::Spec;
 
-/// Returns the settings of the meter of the trial `spec`.
+/// Returns the meter's settings for the trial `spec`.
 pub fn settings(spec: &Spec) -> Settings {
     let (measure, grain) = (&spec.measure, Grain::of(spec));
     let end = spec.end();
@@ -49,8 +49,8 @@ pub struct QueueReport {
     pub sojourn: Histogram,
     /// The longest sojourn time in each step of the time series.
     pub worst: Vec<Duration>,
-    /// The sum of the sojourn times in `sojourn`. By Little's law, it is about the integral of the
-    /// backlog in packets over the interval.
+    /// The sum of the sojourn times in `sojourn`. By Little's law, this sum is about the integral
+    /// of the backlog in packets over the interval.
     pub waited: Duration,
     /// IP bytes of the packets that left within the interval.
     pub bytes: u64,
@@ -90,8 +90,8 @@ impl QueueReport {
             self.bytes += u64::from(ip_len);
         }
     }
-    /// Opens the step that contains `left`. The division is separate because most packets need
-    /// none.
+    /// Opens the step that contains `left`. The function is separate, because most packets need no
+    /// division.
     #[cold]
     fn open_step(&mut self, frame: &Frame, left: Instant) {
         self.step = (left.as_nanos() / frame.step) as usize;

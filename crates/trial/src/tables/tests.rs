@@ -42,7 +42,7 @@ fn ms(at: u64) -> Instant {
 
 /// Returns the report of a download of five packets and the report of a flow without packets. One
 /// packet is answered, one is lost, and one arrives without an answer. One packet arrives after the
-/// interval, and one is sent after it.
+/// interval of the statistics, and one is sent after this interval.
 fn reports(spec: &Spec) -> Vec<FlowReport> {
     let (up, down) = (Direction::Up, Direction::Down);
     let mut meter = Meter::new(settings(spec), &spec.all_active());

@@ -1,7 +1,7 @@
 //! The counters of CAKE, which the kernel nests by tin (`linux/pkt_sched.h`).
 //!
-//! The kernel does not show drops by overflow separately, so all drops count as drops of the
-//! control law.
+//! The kernel does not show drops by overflow separately, so all drops except removed
+//! acknowledgements count as drops of the control law.
 
 use super::{Gauges, attributes, long, word};
 

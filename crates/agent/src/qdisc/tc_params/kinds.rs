@@ -4,9 +4,10 @@
 pub(super) enum How {
     /// tc's parameter of this name, which tc shows under the same name.
     Is(&'static str),
-    /// The same as [`Is`], but tc and the simulator compute the value if it is zero.
+    /// The same as [`Is`], but a value of zero is not passed, because tc and the simulator then
+    /// compute the value.
     OrComputed(&'static str),
-    /// A parameter of tc that cannot be read back. It is not passed if it is zero.
+    /// A parameter of tc that cannot be read back. A value of zero is not passed.
     Unread(&'static str),
     /// A switch: tc's words for on and off, and the name under which tc shows it.
     Switch(&'static str, &'static str, &'static str),
