@@ -41,8 +41,8 @@ pub struct Parent {
 /// - *Conservation*: every packet offered is either returned by `dequeue`, dropped through
 ///   [`Cx::drop`] or [`Cx::signal`], or still counted by `backlog`.
 /// - *Order*: packets of one connection and direction leave in the order of their arrival. A
-/// discipline that classifies by the ECN field or the DSCP keeps this order only among packets with
-/// equal fields.
+///   discipline that classifies by the ECN field or the DSCP keeps this order only among packets
+///   with equal fields.
 /// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet, leaves the backlog zero, or
 ///   leaves `ready_at` later than `cx.now`. All disciplines except a shaper are work-conserving.
 /// - *Time*: `cx.now` never decreases. A law with a timer (PIE) catches up on the updates that were

@@ -59,7 +59,7 @@ fn ecn_flags(header: &TcpHeader) -> u16 {
     header.flags.0 & TcpFlags::ECE.with(TcpFlags::CWR).0
 }
 
-/// Returns whether a segment only acknowledges, and has neither a newer TSval nor a newer TSecr
+/// Returns whether a segment only acknowledges, and has neither a newer `TSval` nor a newer `TSecr`
 /// than `after`. The kernel does not know the flag AE, so a segment with AE is not a pure
 /// acknowledgement.
 fn is_pure_ack(header: &TcpHeader, after: &TcpHeader) -> bool {
