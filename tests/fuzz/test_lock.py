@@ -1,8 +1,8 @@
 """The fuzzers' lock file names the packages that the manifests name.
 
 `make test` does not build the fuzzers, so it would not notice a new dependency of a crate that is
-missing from their lock file. `cargo metadata --locked` would need the packages of the fuzzers, which
-a new clone does not have.
+missing from their lock file. `cargo metadata --locked` would need the packages of the fuzzers,
+which a new clone does not have.
 """
 
 from __future__ import annotations
