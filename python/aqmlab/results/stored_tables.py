@@ -118,7 +118,7 @@ class StoredTables:
 
         Repeats a call that raises `RequestError` if the folder has changed meanwhile.
         """
-        for _ in range(snapshot.TRIES):
+        for _ in range(snapshot.TRIES - 1):
             try:
                 return read()
             except RequestError:
