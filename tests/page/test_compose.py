@@ -38,7 +38,7 @@ def durations(most_ms: int) -> st.SearchStrategy[str]:
 def rates(most_mbit: int) -> st.SearchStrategy[str]:
     """Rates of lines in Mbit/s up to `most_mbit`, or in kbit/s."""
     mbit = st.decimals("0.064", most_mbit, places=3).map(lambda rate: f"{rate:f} Mbit/s")
-    return mbit | st.integers(64, 10**6).map(lambda kbit: f"{kbit} kbit/s")
+    return mbit | st.integers(64, 1_000 * most_mbit).map(lambda kbit: f"{kbit} kbit/s")
 
 
 @st.composite
