@@ -186,6 +186,7 @@ def test_results_are_of_the_trials_that_had_ended_when_they_were_loaded(tmp_path
         known = late.table(name).filter(pl.col("trial").is_in(NAMES[:6]))
         assert early.table(name).equals(known, null_equal=True), name
         assert early.height(name) == known.height
+        assert early.scan(name).collect().equals(known, null_equal=True), name
     assert seen.flows["trial"].n_unique() == 6
     assert not early.complete and late.complete
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from aqmlab import _core
+from aqmlab.base.errors import ScenarioError
 from aqmlab.households import loading
 from aqmlab.households.traffic import scenario_of
 from aqmlab.planning.lowering import resolve
-from aqmlab.scenario import catalogue
+from aqmlab.scenario import catalogue, number_text
 from aqmlab.scenario.links import OVERHEADS
 from aqmlab.scenario.model import Scenario
 from hypothesis import example, given, settings
@@ -38,7 +39,7 @@ def durations(most_ms: int) -> st.SearchStrategy[str]:
 def rates(most_mbit: int) -> st.SearchStrategy[str]:
     """Rates of lines in Mbit/s up to `most_mbit`, or in kbit/s."""
     mbit = st.decimals("0.064", most_mbit, places=3).map(lambda rate: f"{rate:f} Mbit/s")
-    return mbit | st.integers(64, 10**6).map(lambda kbit: f"{kbit} kbit/s")
+    return mbit | st.integers(64, 1_000 * most_mbit).map(lambda kbit: f"{kbit} kbit/s")
 
 
 @st.composite
@@ -222,6 +223,8 @@ def test_the_order_of_applications_is_that_of_the_scenario() -> None:
         ({"apps": {"a": {"kind": "voip", "count": 2000}}}, "2000 is not between 1 and 1000"),
         ({"apps": {"a": {"kind": "voip", "host": 3}}}, "apps.a.host: a name is one line"),
         ({"apps": {"a": {"kind": "voip", "host": "a\n"}}}, "apps.a.host: a name is one line"),
+        ({"apps": {"a": {"kind": "voip", "count": "2 dragons"}}}, "`2 dragons` is not a count"),
+        ({"apps": {"a": {"kind": "voip", "count": "2 ms"}}}, "`2 ms` is not a count"),
     ],
 )
 def test_a_key_that_the_page_does_not_offer_is_refused(changes: dict[str, Any], told: str) -> None:
@@ -229,3 +232,42 @@ def test_a_key_that_the_page_does_not_offer_is_refused(changes: dict[str, Any], 
     with pytest.raises(ValueError, match=r".") as refused:
         _core.compose(json.dumps(household), 1)
     assert told in str(refused.value)
+
+
+def test_a_count_has_the_nouns_of_the_lowering() -> None:
+    for noun in (*number_text.NOUNS, "Packets", ""):
+        apps = {"call": {"kind": "voip", "count": f"2 {noun}"}}
+        household = {"path": {"rate": "20/2 Mbit/s"}, "apps": apps}
+        assert _core.compose(json.dumps(household), 1) == lowered(household, 1), noun
+
+
+@pytest.mark.parametrize(
+    "letter",
+    [
+        "\u200b",
+        "\u00ad",
+        "\u2028",
+        "\u00a0",
+        "\ue000",
+        "\x7f",
+        "a",
+        "é",
+        "e\u0301",
+        '"',
+        "'",
+        "\\",
+        "字",
+        " ",
+    ],
+)
+def test_a_name_has_the_letters_that_the_lowering_accepts(letter: str) -> None:
+    name = f"a{letter}b"
+    for apps in ({name: {"kind": "voip"}}, {"call": {"kind": "voip", "host": name}}):
+        household = {"path": {"rate": "20/2 Mbit/s"}, "apps": apps}
+        if name.isprintable():
+            assert _core.compose(json.dumps(household), 1) == lowered(household, 1)
+        else:
+            with pytest.raises(ScenarioError, match="a name is one line"):
+                lowered(household, 1)
+            with pytest.raises(ValueError, match="a name is one line"):
+                _core.compose(json.dumps(household), 1)

@@ -9,7 +9,7 @@ import pytest
 from aqmlab.api import Results, load
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
-from aqmlab.campaign.store import dataset
+from aqmlab.campaign.store import dataset, snapshot
 from aqmlab.results.summary import lines
 from support.campaigns import campaign_of, grid
 
@@ -42,6 +42,20 @@ def test_json_has_what_was_promised_and_no_nan(home_results):
     assert set(flow["rtt_ms"]) == {"p5", "p25", "p50", "p75", "p95", "p99"}
     assert flow["direction"] == "down" and flow["loss_percent"] == 0.0
     assert flow["app"] == {"ar_median_mbit": 4.5, "rr_median_mbit": 4.2, "stalled_percent": 0.5}
+
+
+def test_a_folder_that_changes_all_the_time_is_read_as_often_as_stated(home_results, monkeypatch):
+    results = load(home_results.path)
+    reads = []
+
+    def read():
+        reads.append(1)
+        raise RequestError("it has changed")
+
+    monkeypatch.setattr(results, "_renewed", lambda: True)
+    with pytest.raises(RequestError, match="it has changed"):
+        results._read(read)
+    assert len(reads) == snapshot.TRIES
 
 
 def test_lines_are_medians_over_seeds(home_results):

@@ -1,7 +1,10 @@
 """The rule by which a claim holds."""
 
+import importlib
 import math
+import runpy
 from functools import partial
+from types import ModuleType
 
 import pytest
 from aqmlab import studies
@@ -30,6 +33,17 @@ from aqmlab.studies.laboratory import Asked, Laboratory
 
 def seeds(*values):
     return {number: float(value) for number, value in enumerate(values, 1)}
+
+
+@pytest.mark.parametrize("study", ["armitage2017", "boerlage2016", "kua2017", "modern", "rfc7928"])
+def test_two_modules_of_a_study_cannot_have_a_claim_with_the_same_number(study, monkeypatch):
+    claims = importlib.import_module(f"aqmlab.studies.papers.{study}.claims")
+    modules = (one for one in vars(claims).values() if isinstance(one, ModuleType))
+    part = next(one for one in modules if hasattr(one, "CLAIMS"))
+    twice = Claims([*part.CLAIMS, part.CLAIMS[0]])
+    monkeypatch.setattr(part, "CLAIMS", twice)
+    with pytest.raises(RequestError, match=f"two claims have the number `{twice[0].number}`"):
+        runpy.run_path(claims.__file__)
 
 
 @pytest.mark.parametrize(

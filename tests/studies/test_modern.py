@@ -13,6 +13,7 @@ from aqmlab.studies.papers.modern import rows
 from aqmlab.studies.papers.modern.claims import coexistence
 from aqmlab.studies.papers.modern.figures import CAKES, CLASSIC, LINES
 from aqmlab.studies.trials import Trials
+from msgspec.structs import replace
 
 ADDED = {"mother-update", "father-call", "child-web"}
 """The activities of the study's home that the built-in home2026-family does not have."""
@@ -165,7 +166,7 @@ def test_the_worse_direction_of_a_call_counts(results):
             assert row["middle"] == pick(values)
 
 
-def test_quantiles_are_over_the_samples_of_the_measured_interval(results):
+def test_quantiles_are_over_the_samples_of_the_measured_interval(results, monkeypatch):
     series = results.table("app_series")
     own = series.filter((series["metric"] == "page_load_ms") & (series["t_s"] >= FROM_S))
     pages = rows.sample_quantiles("child-web", "page_load_ms")(results)
@@ -175,4 +176,22 @@ def test_quantiles_are_over_the_samples_of_the_measured_interval(results):
         assert row["middle"] == samples.median()
     queues = rows.gauge_quantiles("down", {"L4S": "delay_l_ms"}, least=0.01)(results)
     assert set(queues["gateway"]) == {"DualPI2, L4S"}
+    to_s = own["t_s"].min()
+    trials = [replace(one, measure_to_s=to_s) for one in results.manifest.trials]
+    monkeypatch.setattr(results, "manifest", replace(results.manifest, trials=trials))
+    shorter = own.filter(own["t_s"] <= to_s)
+    assert 0 < shorter.height < own.height
+    for row in rows.sample_quantiles("child-web", "page_load_ms")(results).iter_rows(named=True):
+        samples = shorter.filter(shorter["trial"] == row["trial"])["value"]
+        assert row["middle"] == samples.median()
+    gauges = results.table("queue_gauges")
+    gauges = gauges.filter(
+        (gauges["link"] == "down")
+        & (gauges["gauge"] == "delay_l_ms")
+        & gauges["t_s"].is_between(FROM_S, to_s)
+    )
+    early = rows.gauge_quantiles("down", {"L4S": "delay_l_ms"}, least=0.0)(results)
+    for row in early.iter_rows(named=True):
+        samples = gauges.filter(gauges["trial"] == row["trial"])["value"]
+        assert row["middle"] == samples.quantile(0.5, "linear")
     assert queues["least"].min() == 0.01 <= queues["most"].max()

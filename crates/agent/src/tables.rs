@@ -232,7 +232,8 @@ fn of_tcp(sample: &world::TcpSample) -> TcpSample {
         side: sample.side,
         cwnd_bytes: info.cwnd * info.mss,
         ssthresh_bytes: known.then_some(info.ssthresh * info.mss),
-        srtt: Some(Duration::from_nanos(info.srtt_us * 1_000)),
+        // Linux's value before the first sample (`tcp_rtt_estimator`).
+        srtt: (info.srtt_us > 0).then(|| Duration::from_nanos(info.srtt_us * 1_000)),
         in_flight_bytes: info.in_flight() * info.mss,
     }
 }
@@ -266,5 +267,15 @@ mod tests {
         let found = FlowFindings { report, ..FlowFindings::default() };
         assert_eq!(requests(&records, 0, Side::Wan, &found), 72);
         assert_eq!(requests(&records, 0, Side::Home, &found), 0);
+    }
+
+    #[test]
+    fn a_sender_without_a_round_trip_has_no_smoothed_round_trip_time() {
+        for (srtt_us, srtt) in [(0, None), (31, Some(Duration::from_nanos(31_000)))] {
+            let info = Info { srtt_us, ..Info::default() };
+            let at = Instant::ZERO;
+            let sample = world::TcpSample { at, conn: 0, side: Side::Home, info };
+            assert_eq!(of_tcp(&sample).srtt, srtt, "{srtt_us} us");
+        }
     }
 }

@@ -93,10 +93,19 @@ fn host(at: &str, value: &Plain) -> Result<String, SpecError> {
     }
 }
 
-/// Returns whether a name has 1 to 100 characters and no control characters, so that tables and
+/// Returns whether a name has 1 to 100 characters, and only printable ones, so that tables and
 /// figures can show it.
 fn is_shown(name: &str) -> bool {
-    !name.is_empty() && !name.chars().any(char::is_control) && name.chars().count() <= 100
+    (1..=100).contains(&name.chars().count()) && name.chars().all(is_printable)
+}
+
+/// Returns whether a character is printable: it is neither a separator except for the space, nor a
+/// control or format character, nor unassigned or for private use.
+fn is_printable(letter: char) -> bool {
+    // `escape_debug` escapes the others. It also escapes quotation marks and the backslash, and a
+    // combining character at the start of a text.
+    let text = ['a', letter].iter().collect::<String>();
+    matches!(letter, '"' | '\'' | '\\') || text.escape_debug().nth(1) == Some(letter)
 }
 
 /// Splits the members of an application's table into the keys of [`OWN`] and the parameters of the

@@ -70,6 +70,39 @@ pub(crate) fn size(at: &str, value: &Plain) -> Result<Bytes, SpecError> {
     base_units(at, value, SIZES, "size", "300 kB").map(Bytes)
 }
 
+/// The nouns that may follow a count, as in scenarios.
+const NOUNS: &[&str] = &[
+    "packet",
+    "packets",
+    "pkt",
+    "pkts",
+    "p",
+    "flow",
+    "flows",
+    "segment",
+    "segments",
+    "queue",
+    "queues",
+    "object",
+    "objects",
+    "player",
+    "players",
+    "request",
+    "requests",
+    "connection",
+    "connections",
+    "client",
+    "clients",
+    "band",
+    "bands",
+    "bucket",
+    "buckets",
+    "message",
+    "messages",
+    "sample",
+    "samples",
+];
+
 /// Parses a count, with or without a noun, such as "490 packets".
 pub(crate) fn count(at: &str, value: &Plain) -> Result<u64, SpecError> {
     let wrong = || wrong(at, value, "count", "490");
@@ -78,7 +111,7 @@ pub(crate) fn count(at: &str, value: &Plain) -> Result<u64, SpecError> {
         Plain::Real(count) if count.fract() == 0.0 && *count >= 0.0 => Ok(*count as u64),
         Plain::Text(text) => {
             let (number, noun) = split(text).ok_or_else(wrong)?;
-            let is_noun = noun.chars().all(|letter| letter.is_ascii_lowercase());
+            let is_noun = noun.is_empty() || NOUNS.contains(&noun.to_lowercase().as_str());
             if is_noun { number.parse().map_err(|_| wrong()) } else { Err(wrong()) }
         }
         _ => Err(wrong()),

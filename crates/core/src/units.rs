@@ -68,6 +68,10 @@ impl BitRate {
     /// Returns the time to serialise `size` at this rate, rounded up to a whole nanosecond.
     ///
     /// Because of the rounding, a modelled link is never faster than its stated rate.
+    ///
+    /// # Panics
+    ///
+    /// If the time exceeds 2^64 ns (584 years).
     #[inline]
     pub fn transmit_time(self, size: Bytes) -> Duration {
         // The product of a size below 2 GB fits into 64 bits: 2^31 · 8 · 10^9 < 2^64.

@@ -47,6 +47,10 @@ impl Windows {
 
     /// Returns the samples of all windows wholly within `interval`. `bytes` holds the bytes that
     /// arrived in each step from time zero to the end of the trial.
+    ///
+    /// # Panics
+    ///
+    /// If the width is not a whole multiple of the step, or either is zero.
     pub fn series(self, bytes: &[u64], interval: Range<Instant>) -> Vec<Throughput> {
         let width = self.steps();
         let step = self.step.as_nanos();

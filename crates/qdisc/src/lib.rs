@@ -42,7 +42,9 @@ pub struct Parent {
 ///   [`Cx::drop`] or [`Cx::signal`], or still counted by `backlog`.
 /// - *Order*: packets of one connection and direction leave in the order of their arrival. A
 ///   discipline that classifies by the ECN field or the DSCP keeps this order only among packets
-///   with equal fields.
+///   with equal fields. `cake` does not keep the order after a collision of flow hashes. If another
+///   connection takes over the tag of a queue in which packets wait, later packets of the first
+///   connection may go to another queue (`cake_hash` in Linux's `sch_cake.c`).
 /// - *Progress*: if `backlog` is not zero, `dequeue` returns a packet, leaves the backlog zero, or
 ///   leaves `ready_at` later than `cx.now`. All disciplines except a shaper are work-conserving.
 /// - *Time*: `cx.now` never decreases. A law with a timer (PIE) catches up on the updates that were

@@ -13,8 +13,7 @@ use crate::recovery::SentPacket;
 use crate::streams::Chunk;
 use crate::wire::{frame_len, number_len, overhead, packet_len, stream_overhead, varint};
 
-/// A packet is begun only with at least this many free bytes in the datagram, and a data frame only
-/// with more than this many.
+/// A packet or a data frame is begun only with more than this many free bytes in the datagram.
 const LEAST_ROOM: u32 = 32;
 
 /// Whether the congestion window and pacing let a packet leave.
@@ -128,7 +127,7 @@ impl Connection {
         let number = number_len(self.next[index], self.recovery.largest_acked(space));
         let mut packet = self.packet(space, Vec::new());
         let mut left = room.checked_sub(overhead(space, packet.zero_rtt, number))?;
-        if left < LEAST_ROOM {
+        if left <= LEAST_ROOM {
             return None;
         }
         let is_probe = self.probes[index] > 0;
@@ -148,7 +147,11 @@ impl Connection {
         }
         let mut repeats = false;
         if sends {
+            let before = packet.frames.len();
             repeats = self.fill(space, left, &mut packet.frames);
+            if is_probe && packet.frames.len() == before {
+                packet.frames.push(QuicFrame::Ping);
+            }
         }
         let is_eliciting = packet.frames.iter().any(QuicFrame::is_ack_eliciting);
         if packet.frames.is_empty() {
@@ -169,10 +172,9 @@ impl Connection {
         }
     }
 
-    /// Adds data frames to a packet. Returns whether any of the data was sent before. A packet
-    /// without data is a probe and gets a PING.
+    /// Adds data frames to a packet. Returns whether any of the data was sent before.
     fn fill(&mut self, space: QuicSpace, mut left: u32, frames: &mut Vec<QuicFrame>) -> bool {
-        let (before, mut repeats) = (frames.len(), false);
+        let mut repeats = false;
         while left > LEAST_ROOM && self.handshake.has_data(space) {
             let out = self.handshake.out(space);
             // Type, offset and length.
@@ -185,9 +187,6 @@ impl Connection {
         }
         if space == QuicSpace::Application {
             repeats |= self.fill_streams(left, frames);
-        }
-        if frames.len() == before {
-            frames.push(QuicFrame::Ping);
         }
         repeats
     }
@@ -289,4 +288,54 @@ fn fitting(ack: QuicAck, room: u32) -> QuicFrame {
         ack.ranges.pop();
     }
     frame
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Args;
+    use aqmlab_tcp::cc::kinds;
+
+    use super::*;
+    use crate::Config;
+    use crate::acks::AckRule;
+
+    /// Returns a client that has TLS data and the acknowledgement of a packet to send.
+    fn client() -> Connection {
+        let kind = kinds::find("reno").expect("the controller exists");
+        let config = Config::new((kind.build)(&Args::defaults(kind.params)));
+        let mut client = Connection::client(config, Instant::ZERO);
+        client.acks[0].on_packet(0, true, Ecn::NotEct, Instant::ZERO, AckRule::AtOnce);
+        client
+    }
+
+    /// Builds an Initial packet with `left` bytes for its frames; returns its frames.
+    fn frames(client: &mut Connection, left: u32) -> Option<Vec<QuicFrame>> {
+        let room = overhead(QuicSpace::Initial, false, 1) + left;
+        let built = client.build(QuicSpace::Initial, room, true, Instant::ZERO);
+        built.map(|built| built.packet.frames)
+    }
+
+    #[test]
+    fn a_packet_without_room_for_data_has_no_ping() {
+        for left in 0..100 {
+            for has_ack in [false, true] {
+                let mut client = client();
+                if !has_ack {
+                    client.acks[0].on_sent();
+                }
+                let built = frames(&mut client, left);
+                assert_eq!(built.is_some(), left > LEAST_ROOM, "{left} bytes, {has_ack}");
+                let has_ping = built.is_some_and(|frames| frames.contains(&QuicFrame::Ping));
+                assert!(!has_ping, "{left} bytes, {has_ack}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_probe_without_room_for_data_has_a_ping() {
+        let mut client = client();
+        client.probes[0] = 1;
+        let built = frames(&mut client, LEAST_ROOM + 1).expect("there is room for a packet");
+        assert!(matches!(built[..], [QuicFrame::Ack(_), QuicFrame::Ping]), "{built:?}");
+    }
 }

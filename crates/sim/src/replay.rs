@@ -281,12 +281,14 @@ struct Course {
     late: Vec<Instant>,
 }
 
-/// The times of a timer's updates by the timer's own clock, the shift of all operations, and the
-/// expiries at which the timer is late. With the shift, operations that followed an update still
-/// follow it.
+/// The expiries of a timer, matched to the recorded updates.
 struct Schedule {
+    /// The time of each update by the timer's own clock.
     dues: Vec<i64>,
+    /// The time to subtract from all operations. Operations that followed an update then still
+    /// follow it.
     shift: i64,
+    /// The expiries at which the timer must be late.
     late: Vec<Instant>,
 }
 

@@ -71,7 +71,7 @@ fn check_rows(spec: &Spec) -> Result<(), SpecError> {
         (
             measure.series && grain.samples(spec) > MOST_ROWS / 100,
             "measure.points",
-            "more than 200000 samples of each TCP and queue",
+            "more than 200000 samples of each TCP or QUIC sender and of each queue",
         ),
     ])
 }

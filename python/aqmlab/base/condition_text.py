@@ -12,9 +12,11 @@ def condition_text(value: Any) -> str:
 
     >>> condition_text({"kind": "codel", "target": "5 ms"}), condition_text(0.5)
     ('codel target=5 ms', '0.5')
+    >>> condition_text({"kind": "codel", "params": {}})
+    'codel'
     """
     if isinstance(value, Mapping) and isinstance(value.get("kind"), str):
-        params = value.get("params") or {key: value[key] for key in value if key != "kind"}
+        params = value.get("params", {key: value[key] for key in value if key != "kind"})
         if isinstance(params, Mapping):
             return " ".join([value["kind"], *(f"{key}={params[key]}" for key in params)])
     if isinstance(value, str):

@@ -35,7 +35,8 @@ def write_atomically(path: Path, data: bytes, *, synced: bool = True) -> None:
     """Writes all of `data` to `path` or leaves `path` unchanged, even after a power cut.
 
     If `synced` is false, the function does not wait for the disk, and a power cut may truncate the
-    file. On failure it removes its partial file and raises `DiskError`.
+    file. On failure it removes its partial file and raises `DiskError`. If only the sync of the
+    folder fails, `path` already has `data`, but a power cut may restore the previous file.
     """
     with atomic_file(path, needed=len(data), synced=synced) as file:
         file.write(data)
@@ -45,7 +46,7 @@ def write_atomically(path: Path, data: bytes, *, synced: bool = True) -> None:
 def atomic_file(
     path: Path, *, needed: int | None = None, synced: bool = True
 ) -> Iterator[BinaryIO]:
-    """A file that appears at `path` only after it has been written without an error.
+    """A file that appears at `path` only after its data have been written without an error.
 
     `needed` is its size in bytes, if known. `synced` has the same meaning as in `write_atomically`.
     On any exception the function removes the partial file. Raises `DiskError` for an `OSError`.

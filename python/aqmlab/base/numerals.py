@@ -25,12 +25,17 @@ def number(value: float | None) -> str:
 def percent(share: float | None) -> str:
     """Formats a share as a percentage, with one decimal below 10 % except for zero.
 
+    The percentage is below 10 % if it is after rounding to one decimal.
+
     >>> percent(0.0123), percent(0.5), percent(0), percent(None), percent(float("inf"))
     ('1.2 %', '50 %', '0 %', '-', '∞')
+    >>> percent(0.0994), percent(0.0996)
+    ('9.9 %', '10 %')
     """
     if share is None:
         return "-"
     if math.isinf(share):
         return "∞"
     value = 100 * share
-    return f"{value:.0f} %" if value >= 10 or value == 0 else f"{value:.1f} %"
+    fine = f"{value:.1f}"
+    return f"{value:.0f} %" if float(fine) >= 10 or value == 0 else f"{fine} %"

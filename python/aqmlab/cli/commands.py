@@ -79,12 +79,12 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "ReproduceParameters",
     ),
     "claims": CommandEntry(
-        "Judge the claims of papers by fresh results.",
+        "Judge the claims of studies by the results of their trials.",
         "claims",
         "ClaimsParameters",
     ),
     "pcap": CommandEntry(
-        "Run one trial again and write NAME-home.pcap and NAME-wan.pcap.",
+        "Run one trial and write NAME-home.pcap and NAME-wan.pcap.",
         "pcap",
         "PcapParameters",
     ),

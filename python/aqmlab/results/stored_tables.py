@@ -65,7 +65,7 @@ class StoredTables:
     def table(self, name: str) -> pl.DataFrame:
         """The table `name`; raises `RequestError` if there is no such table."""
         if name not in self._frames:
-            self._frames[name] = self._read(lambda: self._collected(name, self._rows(name)))
+            self._frames[name] = self._read(lambda: self._collected(name, self.scan(name)))
         return self._frames[name]
 
     def height(self, name: str) -> int:
@@ -73,7 +73,7 @@ class StoredTables:
         import polars as pl
 
         def count() -> int:
-            return int(self._collected(name, self._rows(name).select(pl.len())).item())
+            return int(self._collected(name, self.scan(name).select(pl.len())).item())
 
         return self._read(count)
 
@@ -118,7 +118,7 @@ class StoredTables:
 
         Repeats a call that raises `RequestError` if the folder has changed meanwhile.
         """
-        for _ in range(snapshot.TRIES):
+        for _ in range(snapshot.TRIES - 1):
             try:
                 return read()
             except RequestError:
@@ -167,29 +167,20 @@ class StoredTables:
             files.refuse_replaced(name, self._chunk)
         return found
 
-    def _rows(self, name: str) -> pl.LazyFrame:
-        """The rows of the trials in these results.
-
-        Computed tables need no filter, because they are made from these trials only.
-        """
-        import polars as pl
-
-        rows = self.scan(name)
-        for wanted in () if name in COMPUTED else (self._only, self._had):
-            if wanted is not None:
-                rows = rows.filter(pl.col("trial").is_in(wanted))
-        return rows
-
     def scan(self, name: str) -> pl.LazyFrame:
         """A table as a lazy query over its files, for tables larger than memory.
 
-        Raises `RequestError` for an unknown name.
+        The query gives the rows of the trials in these results. Raises `RequestError` for an
+        unknown name.
         """
         import polars as pl
 
         self._refuse_unknown(name)
         rows = with_numbers(self._stored(name), self.manifest, self._columns)
-        return rows if self._only is None else rows.filter(pl.col("trial").is_in(self._only))
+        for wanted in (self._only, self._had):
+            if wanted is not None:
+                rows = rows.filter(pl.col("trial").is_in(wanted))
+        return rows
 
     def _columns(self) -> Iterator[str]:
         """Yields the names of the columns of all tables."""

@@ -18,12 +18,13 @@ _NUMBER = re.compile(
     r"([+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,3})?)\s*(.*)", re.S
 )
 _CLOCK = re.compile(r"[0-9]{1,2}:[0-9][0-9](:[0-9][0-9])?")
-_THINGS = frozenset((
+NOUNS = frozenset((
     "packet", "packets", "pkt", "pkts", "p", "flow", "flows", "segment", "segments", "queue",
     "queues", "object", "objects", "player", "players", "request", "requests", "connection",
     "connections", "client", "clients", "band", "bands", "bucket", "buckets", "message",
     "messages", "sample", "samples",
 ))  # fmt: skip
+"""The nouns that may follow a count; the core's composer has the same."""
 
 
 def split(text: object) -> tuple[Decimal, str] | None:
@@ -87,7 +88,7 @@ def count(value: object) -> int:
     found = plain(value)
     if found is None:
         parts = split(value)
-        found = parts[0] if parts and parts[1].lower() in _THINGS else None
+        found = parts[0] if parts and parts[1].lower() in NOUNS else None
     if found is None or found != found.to_integral_value():
         raise BadValueError(
             f"`{shown(value)}` is not a count",

@@ -42,7 +42,7 @@ impl DelayLine {
         let paths: Vec<_> = apps
             .map(|(number, app)| {
                 let route = app.route(direction);
-                let key = (route.delay, route.jitter, route.reorder);
+                let key = (route.delay, route.jitter, route.reorders());
                 let known = groups.iter().position(|other| *other == key);
                 let group = known.unwrap_or_else(|| {
                     groups.push(key);
@@ -130,6 +130,25 @@ mod tests {
         assert_eq!(order(&mut DelayLine::new(&of("false"), Direction::Up, true)), sorted);
         let mixed = order(&mut DelayLine::new(&of("true"), Direction::Up, true));
         assert!(mixed != sorted && mixed.len() == 300);
+    }
+
+    #[test]
+    fn routes_without_jitter_share_a_line_whether_or_not_they_reorder() {
+        let route = |reorder| {
+            format!(r#"{{"links": [], "delay_ns": 1000, "jitter_ns": 0, "reorder": {reorder}}}"#)
+        };
+        let app = |name, reorder| {
+            let route = route(reorder);
+            format!(
+                r#"{{"name": "{name}", "app": {{"kind": "bulk"}}, "start_ns": 0, "up": {route}, "down": {route}}}"#
+            )
+        };
+        let apps = [app("a", false), app("b", true)].join(", ");
+        let json =
+            format!(r#"{{"seed": 1, "duration_ns": 1000000000, "links": [], "apps": [{apps}]}}"#);
+        let spec = aqmlab_trial::parse(&json).expect("it is a trial");
+        let line = DelayLine::new(&spec, Direction::Up, true);
+        assert_eq!(line.paths.iter().map(|path| path.group).collect::<Vec<_>>(), [0, 0]);
     }
 
     #[test]

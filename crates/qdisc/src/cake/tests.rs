@@ -219,6 +219,15 @@ fn tags_are_searched_from_the_own_slot_on() {
     assert_eq!(tags.find(9 + 2_048, used), (9, Way::Collision));
 }
 
+/// The kernel does the same, so the packets that wait in slot 9 may leave after later packets.
+#[test]
+fn a_flow_whose_tag_was_taken_over_gets_another_slot() {
+    let mut tags = Tags::default();
+    assert_eq!(tags.find(9, |_| false), (9, Way::Free));
+    assert_eq!(tags.find(9 + 1_024, |_| true), (9, Way::Collision));
+    assert_eq!(tags.find(9, |slot| slot != 12), (12, Way::Free));
+}
+
 /// `cake_heapify` stops after one level, so a queue that shrinks at the root may leave a root that
 /// is not the longest queue.
 #[test]

@@ -1,4 +1,4 @@
-//! `cake`: a shaper, tins by codepoint, a queue per flow under COBALT, and fairness between hosts.
+//! `cake`: a shaper, tins by DSCP, a queue per flow under COBALT, and fairness between hosts.
 //!
 //! Source: Linux 6.1 `net/sched/sch_cake.c` as Debian ships it (6.1.192); iproute2 6.1
 //! `tc/q_cake.c`. [`crate::cake`] has the parts, and the differences from the kernel.
@@ -16,11 +16,16 @@ use crate::{Qdisc, bounds};
 /// Registers `cake`.
 pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
     name: "cake",
-    summary: "A shaper, tins by codepoint, a queue per flow and host fairness, as in Linux",
+    summary: "A shaper, tins by DSCP, a queue per flow and host fairness, as in Linux",
     source: "Linux 6.1 net/sched/sch_cake.c; tc-cake(8)",
     params: &[
         BANDWIDTH,
-        word("diffserv", "diffserv3", Mode::WORDS, "Tins into which codepoints are sorted."),
+        word(
+            "diffserv",
+            "diffserv3",
+            Mode::WORDS,
+            "Tins into which packets are sorted by their DSCP.",
+        ),
         word(
             "isolation",
             "triple-isolate",
@@ -76,7 +81,7 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             "Whether dropped packets are charged, because they have used the link before CAKE.",
         ),
         flag("autorate_ingress", "Whether the bandwidth follows the rate of arrivals."),
-        flag("wash", "Whether codepoints are cleared after the choice of a tin."),
+        flag("wash", "Whether the DSCP is cleared after the choice of a tin."),
         Param {
             name: "mtu",
             default: Value::Bytes(Bytes(1_514)),

@@ -12,8 +12,8 @@
 //! | Linux 3.5 to 4.6 | the queue with most bytes | one | no |
 //! | FreeBSD | the queue with most packets | one | no |
 //!
-//! An empty queue resets `first_above_time`, except in Linux 3.5 to 4.6, which has the error of
-//! 2012 that [`crate::aqm::codel`] describes.
+//! An empty queue resets `first_above_time`, except in `fq_codel_linux_3_5`, which has the error of
+//! Linux from 2012 to 2026 ([`crate::aqm::codel`] describes it).
 //!
 //! CoDel signals no packet if the backlog behind it is at most one MTU. In Linux and in the RFC,
 //! this backlog is the backlog of all flows, as RFC 8289 §4.4 requires for queues that share a

@@ -1,8 +1,9 @@
 //! The holes that selective acknowledgements leave.
 //!
 //! Source: FreeBSD 10.4 `sys/netinet/tcp_sack.c` (`tcp_sack_doack`, `tcp_sack_output`,
-//! `tcp_sack_adjust`). The code of 10.0 differs only in the result of `tcp_sack_doack`, which
-//! states whether an acknowledgement reported newly received data.
+//! `tcp_sack_adjust`). The code of 10.0 differs only in `tcp_sack_doack`: it has no result, while
+//! the result of 10.4 states whether an acknowledgement reported newly received data. It also has
+//! no `sacked_bytes`, which only `net.inet.tcp.rfc6675_pipe` uses (off by default).
 
 /// The maximum number of holes that a connection keeps (`net.inet.tcp.sack.maxholes`).
 const MAX_HOLES: usize = 128;

@@ -26,11 +26,12 @@ OF_TRIALS = ("digest", "events", "packets", "spec")
 def damaged(folder: Path, path: Path, problem: str) -> DamagedError:
     """The error for a damaged file of the campaign in `folder`, with its remedy."""
     hint = "remove the folder and run the campaign again"
-    if path.parent.name == PARTS:
+    part = path.parent
+    if part == folder / PARTS:
         hint = "run the campaign's command again: it repeats the trials of that file"
-    elif path.parent.name.startswith("chunk="):
+    elif part.parent.parent == folder / TABLES:
         hint = (
-            f"remove {folder / TABLES}/*/{path.parent.name} and run the campaign's command"
+            f"remove {folder / TABLES}/*/{part.name} and run the campaign's command"
             " again: it repeats the trials of that part, and keeps the others"
         )
     return DamagedError(f"{path}: is damaged: {problem}", hint)

@@ -113,7 +113,7 @@ class TableFiles:
         kept = {
             name: known
             for name, known in self._files.items()
-            if (self._folder.path / name).parent.name not in chunks
+            if name == CATALOGUE or name.split("/")[2] not in chunks
         }
         return TableFiles(self._folder, kept, all_listed=self._all_listed)
 

@@ -4,8 +4,9 @@ Source: TEACUP v1.1 `routersetup.py`; tc(8), ipfw(8).
 
 A FreeBSD router has dummynet's disciplines, named `*_freebsd` in scenarios. A Linux router has the
 kernel's disciplines. Its PIE follows kernels 3.14 to 5.0, unless `TPCONF_linux_kern_router` names
-5.5 or later. Its FQ-CoDel follows kernels 3.5 to 4.6, unless that setting names 4.7 or later. Any
-other name refers to a discipline of aqmlab, so `V_aqm=pie_rfc8033` is also valid.
+5.5 or later. The PIE of kernels 5.1 to 5.4 is not modelled. Its FQ-CoDel follows kernels 3.5 to
+4.6, unless that setting names 4.7 or later. Any other name refers to a discipline of aqmlab, so
+`V_aqm=pie_rfc8033` is also valid.
 """
 
 from __future__ import annotations

@@ -27,6 +27,8 @@ from aqmlab.results.query.sources import CampaignTables
 
 _LONGEST_S = 86_400.0
 _TRIES = 5
+"""The maximum number of attempts to answer a query."""
+
 _SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?([KMGT])(I?)B", re.IGNORECASE)
 
 
@@ -68,7 +70,7 @@ def answer(question: Question, note: Note) -> Generator[bytes, None, None]:
     Repeats a query that failed before the first byte of the answer if a campaign has since replaced
     files.
     """
-    for _ in range(_TRIES):
+    for _ in range(_TRIES - 1):
         attempt = _Try()
         try:
             yield from _answer(question, note, attempt)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from aqmlab.results import spans
 from aqmlab.studies.draw import Rows
 
 if TYPE_CHECKING:
@@ -77,15 +78,13 @@ def host_share(one: str, many: str) -> Rows:
 
 
 def sample_quantiles(app: str, metric: str) -> Rows:
-    """Quantiles over an application's samples of a metric, from `measure.from` on."""
+    """Quantiles over an application's samples of a metric in the measured interval."""
 
     def rows(results: CampaignResults) -> pl.DataFrame:
         import polars as pl
 
         own = results.table("app_series").filter(
-            (pl.col("flow") == app)
-            & (pl.col("metric") == metric)
-            & (pl.col("t_s") >= results.manifest.measure_from_s)
+            (pl.col("flow") == app) & (pl.col("metric") == metric) & _is_measured(results)
         )
         found = own.group_by(_trial(results), maintain_order=True).agg(_quantiles())
         return found.with_columns(pl.col(GATEWAY).cast(pl.String).alias("series"))
@@ -94,7 +93,7 @@ def sample_quantiles(app: str, metric: str) -> Rows:
 
 
 def gauge_quantiles(link: str, gauges: Mapping[str, str], least: float) -> Rows:
-    """Quantiles over the samples of gauges of a link's queue, from `measure.from` on.
+    """Quantiles over the samples of gauges of a link's queue in the measured interval.
 
     A value below `least` counts as `least`, because a logarithmic axis has no zero.
     """
@@ -104,9 +103,7 @@ def gauge_quantiles(link: str, gauges: Mapping[str, str], least: float) -> Rows:
 
         shown = {gauge: name for name, gauge in gauges.items()}
         own = results.table("queue_gauges").filter(
-            (pl.col("link") == link)
-            & (pl.col("t_s") >= results.manifest.measure_from_s)
-            & pl.col("gauge").is_in(list(shown))
+            (pl.col("link") == link) & pl.col("gauge").is_in(list(shown)) & _is_measured(results)
         )
         order = {gauge: number for number, gauge in enumerate(shown)}
         own = own.sort(pl.col("gauge").replace_strict(order), maintain_order=True)
@@ -122,6 +119,17 @@ def gauge_quantiles(link: str, gauges: Mapping[str, str], least: float) -> Rows:
 
 def _trial(results: CampaignResults) -> list[str]:
     return ["trial", *results.manifest.conditions, "seed"]
+
+
+def _is_measured(results: CampaignResults) -> pl.Expr:
+    """Whether the time of a row is in the interval that the statistics of its trial cover."""
+    import polars as pl
+
+    found = spans.of_trials(results.manifest)
+    trial = pl.col("trial").cast(pl.String)
+    from_s = trial.replace_strict({name: span.measure_from_s for name, span in found.items()})
+    to_s = trial.replace_strict({name: span.measure_to_s for name, span in found.items()})
+    return pl.col("t_s").is_between(from_s, to_s)
 
 
 def _quantiles() -> list[pl.Expr]:

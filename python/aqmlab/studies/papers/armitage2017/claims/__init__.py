@@ -11,7 +11,13 @@ from aqmlab.studies.papers.armitage2017.claims import (
     streams,
 )
 
-PARTS = (body, household, bulk, sharing, iot, streams, download)
-CLAIMS = Claims(
-    sorted((claim for part in PARTS for claim in part.CLAIMS), key=lambda claim: claim.number)
+CLAIMS = Claims.of(
+    body.CLAIMS,
+    household.CLAIMS,
+    bulk.CLAIMS,
+    sharing.CLAIMS,
+    iot.CLAIMS,
+    streams.CLAIMS,
+    download.CLAIMS,
 )
+"""The claims of all modules, sorted by number."""
