@@ -1,8 +1,9 @@
 //! The congestion window of a connection, which a controller of the crate `aqmlab_tcp` governs.
 //!
 //! Source: RFC 9002 §7 and Appendix B. Amounts are in bytes. The controller grows the window and
-//! chooses the slow-start threshold, and this module keeps the recovery period. §7.8 forbids the
-//! growth of an underutilized window and leaves its definition open. The definition is Chromium's
+//! chooses the slow-start threshold, and this module keeps the recovery period. §7.8 advises
+//! against increasing an underutilized window: the data in flight are less than the window, and
+//! pacing does not limit sending. This module has Chromium's wider criterion of use
 //! (`IsCwndLimited` in `tcp_cubic_sender_bytes.cc`). The model was not compared with a run of
 //! Chromium. Differences from Appendix B, each pinned by a test:
 //!

@@ -66,8 +66,9 @@ pub(crate) enum State {
     Draining,
 }
 
-/// The bytes that a server has received and sent. They limit the server until it has validated the
-/// client's address. A client counts as validated.
+/// The state of the anti-amplification limit (RFC 9000 §8.1). Until a server has validated the
+/// client's address, the bytes received limit the bytes sent. The limit does not apply to a client,
+/// nor to a server with 0-RTT, so `is_validated` is true there from the start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Amplification {
     pub(crate) is_validated: bool,

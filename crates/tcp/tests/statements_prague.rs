@@ -114,7 +114,8 @@ fn two_marks_arrive_per_round_trip() {
 }
 
 /// C-185: each update moves the estimate by a sixteenth of its distance to the round's fraction of
-/// marked packets. With one packet in ten marked, this fraction is within a packet of 10 %.
+/// marked packets. With one packet in ten marked, this fraction differs from 10 % by at most one
+/// packet of the window.
 #[test]
 fn the_estimate_rises_by_a_sixteenth_of_the_rest() {
     let mut steady = Steady::new(40_000, 100_000);

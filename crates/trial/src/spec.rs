@@ -135,8 +135,8 @@ impl Spec {
 pub struct LinkSpec {
     /// The name of the link in tables and reports.
     pub name: String,
-    /// The rate in bits per second. It is absent or zero for an 802.11n link, which has the rate of
-    /// its radio.
+    /// The rate in bits per second. For an 802.11n link it is absent, zero, or the rate of the
+    /// radio.
     #[serde(default, rename = "rate_bps", with = "units::rate")]
     #[schemars(with = "u64")]
     pub rate: Option<BitRate>,

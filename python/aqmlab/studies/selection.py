@@ -110,7 +110,7 @@ class Selection(CampaignResults):
         return False
 
     def only(self, wanted: Collection[str]) -> Selection:
-        """A selection of fewer trials; raises `RequestError` for an unknown name."""
+        """The selection of the trials in `wanted`; raises `RequestError` for an unknown name."""
         names = {one.id for one in trials_named(self.manifest.trials, wanted)}
         return Selection(
             [

@@ -62,11 +62,11 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// A transfer of up to 10 MB is judged by its time if it is complete or has lasted at least the
-/// tolerable time. Any other transfer is compared with its fair share of the line. A flow is
-/// reasonably fair within a factor of two (RFC 5348 §1), so half of the fair share is preferred.
-/// G.1010 accepts four times the preferred time, so a quarter of the preferred rate, 12.5 % of the
-/// fair share, is tolerable.
+/// The needs of `bulk`. A transfer of up to 10 MB is judged by its time if it is complete or has
+/// lasted at least the tolerable time. Any other transfer is compared with its fair share of the
+/// line. A flow is reasonably fair within a factor of two (RFC 5348 §1), so half of the fair share
+/// is preferred. G.1010 accepts four times the preferred time, so a quarter of the preferred rate,
+/// 12.5 % of the fair share, is tolerable.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "bulk",
     "gets its part of the line",

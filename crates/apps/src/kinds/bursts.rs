@@ -108,9 +108,9 @@ pub const KINDS: &[Kind<dyn App>] = &[
 
 const LATE: Need = Need::up_to("late", Measure::Own(&["late_percent"]), [0.0, 5.0], "%");
 
-/// A transfer with a deadline is late if it takes longer than the deadline. Without a deadline,
-/// transfers of up to 10 MB are judged as bulk data. `bursts` stands for web pages and mail, so its
-/// round trips are judged too.
+/// The needs of `bursts`, `notification` and `photo_upload`. A transfer with a deadline is late if
+/// it takes longer than the deadline. Without a deadline, transfers of up to 10 MB are judged as
+/// bulk data. `bursts` stands for web pages and mail, so its round trips are judged too.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "bursts",

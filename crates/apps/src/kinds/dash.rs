@@ -147,9 +147,9 @@ const STARTUP: Need =
         );
 const LINES: Measure = Measure::Own(&["picture_mean_lines"]);
 
-/// The picture is judged by the resolutions of television. High definition begins at 720 lines, and
-/// standard definition at 480 lines. A limit above the lines that the video offers is lowered to
-/// these lines.
+/// The needs of `dash` and `audio_stream`. The limits of the picture are the resolutions of
+/// television: high definition begins at 720 lines, and standard definition at 480 lines. A limit
+/// above the highest resolution of the video is lowered to that resolution.
 pub const NEEDS: &[Needs] = &[
     Needs::of(
         "dash",

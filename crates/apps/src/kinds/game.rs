@@ -109,9 +109,9 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     build,
 }];
 
-/// Armitage (2003) found that players of shooters prefer round trips of up to 100 ms. The limits of
-/// loss are not from a source. They are the loss that players begin to notice, and the loss that
-/// can decide a duel.
+/// The needs of `game`. Armitage (2003) found that players of shooters prefer round trips of up to
+/// 100 ms. The limits of loss are not from a source. They are the loss that players begin to
+/// notice, and the loss that can decide a duel.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "game",
     "plays without lag",

@@ -50,8 +50,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// A probe stands for any application that may need an immediate answer. The limits of loss are
-/// equal to the limits for calls.
+/// The needs of `irtt`. A probe stands for any application that may need an immediate answer. The
+/// limits of loss are equal to the limits for calls.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "irtt",
     "answers come at once",

@@ -46,8 +46,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     },
 }];
 
-/// A probe stands for any application that may need an immediate answer. The limits of loss are
-/// equal to the limits for calls.
+/// The needs of `ping`. A probe stands for any application that may need an immediate answer. The
+/// limits of loss are equal to the limits for calls.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "ping",
     "answers come at once",

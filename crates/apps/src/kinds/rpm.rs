@@ -136,7 +136,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
     build: |args: &Args| Box::new(Rpm::new(Config::of(args), args.word("direction"))),
 }];
 
-/// The classes of the draft: fair from 300 RPM, good from 1000 RPM and excellent from 6000 RPM.
+/// The needs of `rpm`, which are the classes of the draft: fair from 300 RPM, good from 1000 RPM
+/// and excellent from 6000 RPM.
 pub const NEEDS: &[Needs] = &[Needs {
     note: "the test itself loads the line",
     ..Needs::of(

@@ -12,9 +12,9 @@
 //! lowers the offered rate. Bytes written while TCP cannot send leave in full segments, because the
 //! stream has no message boundaries.
 //!
-//! Differences: unless a write blocks, the schedule is exact, while nttcp sleeps between writes. At
-//! a rate below one sample per second, each message has one sample; the sources do not cover such
-//! rates.
+//! Differences: unless a write blocks, writes are exactly one interval apart. nttcp counts each
+//! interval from the end of the write before it, so its schedule drifts. At a rate below one sample
+//! per second, each message has one sample; the sources do not cover such rates.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 

@@ -129,8 +129,8 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
 /// The tolerable load time of a page, in milliseconds.
 pub(crate) const MOST_MS: f64 = 4_000.0;
 
-/// Three of four pages must load in time. A page that is still loading counts once it has taken
-/// longer than the tolerable time.
+/// The needs of `web`. Three of four pages must load in time. A page that is still loading counts
+/// once it has taken longer than the tolerable time.
 pub const NEEDS: &[Needs] = &[Needs::of(
     "web",
     "pages open at once",

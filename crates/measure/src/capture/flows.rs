@@ -44,8 +44,8 @@ pub(super) struct Flows {
 }
 
 impl Flows {
-    /// Processes a packet after the search for its match. `begun` has the time from which the times
-    /// of each capture are counted.
+    /// Processes a packet after the search for its match. `begun` holds, for each capture, the time
+    /// from which its times are counted.
     pub(super) fn take(&mut self, packet: &Settled, begun: [u64; 2], options: &Options) {
         let flows = self.all.len();
         let Some((place, forward)) = self.find(packet, options) else {

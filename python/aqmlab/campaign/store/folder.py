@@ -131,7 +131,7 @@ class Folder:
     def _below(self) -> str | None:
         """Suggests a campaign one or two levels below this folder, if any.
 
-        The folder may be a study's folder.
+        The folder may be a study's results folder.
         """
         found = sorted([*self.path.glob(f"*/{MANIFEST}"), *self.path.glob(f"*/*/{MANIFEST}")])[:1]
         return f"it holds campaigns; did you mean `{found[0].parent}`?" if found else None

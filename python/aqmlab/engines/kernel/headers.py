@@ -140,8 +140,9 @@ class _Acks:
     def _disturb(self, chance: random.Random) -> None:
         """Randomly changes the ECN echo (ECE) and the SACK blocks.
 
-        Either one new block replaces all blocks, or the first block grows, or a DSACK block or
-        another block is added, or the blocks stay unchanged.
+        The SACK blocks change in one of these ways: a new block replaces all blocks, the first
+        block grows, a DSACK block is put before the first block, another block is appended, or
+        nothing changes. At most two blocks remain.
         """
         if chance.random() < 0.3:
             self._echo ^= _ECE

@@ -17,7 +17,7 @@ from aqmlab.results.query.sources import CampaignTables, File
 _DEPTHS = ("", "*/", "*/*/", "*/*/*/")
 """The prefixes of the glob patterns that find campaigns, from the folder itself downwards.
 
-The campaigns of a study are two folders below the study's folder.
+The campaigns of a study are two folders below the study's results folder.
 """
 
 

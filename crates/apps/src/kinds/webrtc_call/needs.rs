@@ -3,8 +3,8 @@
 use crate::needs::{Measure, Need, Needs};
 use crate::requirements;
 
-/// No standard states limits for the faults that people notice in a picture. The limits without
-/// another source are judgements.
+/// The needs of `webrtc_call`. No standard states limits for the faults that people notice in a
+/// picture. The limits without another source are judgements.
 ///
 /// Van Kester et al. (2011) showed videos of 20 s with one freeze. The opinion score exceeds 3.5 if
 /// the freeze takes at most 0.36 s. A call with one such freeze is good. A call with such a freeze

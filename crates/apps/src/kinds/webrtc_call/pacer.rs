@@ -166,7 +166,8 @@ impl Pacer {
         self.last + Duration::from_secs_f64(seconds).max(rest)
     }
 
-    /// Removes and returns the packets to send at `now`. A packet of a probe comes with the probe.
+    /// Returns the packets to send at `now`: queued packets, which are removed from the queue, and
+    /// padding. Each packet of a probe is paired with its probe.
     pub(crate) fn process(&mut self, now: Instant) -> Vec<(Packet, Option<Cluster>)> {
         self.advance(now);
         self.probing.give_up_late(now);

@@ -1,8 +1,8 @@
 //! BBR version 3: models the path by bandwidth, round-trip time, and bounds of the data in flight.
 //!
 //! Sources: google/bbr, branch v3, `net/ipv4/tcp_bbr.c`, in its integer arithmetic;
-//! draft-ietf-ccwg-bbr-06. Where the two differ, the parameter `variant` selects: `linux` (the
-//! default) is Google's code, and `draft` has the draft's gain for draining.
+//! draft-ietf-ccwg-bbr-06. Where the two differ, this module follows Google's code. With `variant =
+//! draft`, the gain for draining is the draft's.
 //! Differences, each pinned by a test:
 //!
 //! - the random waits between probes come from a named stream, as in `bbr`;
@@ -44,7 +44,8 @@ use phase::{AckPhase, Phase};
 const UNBOUNDED: u64 = u32::MAX as u64;
 /// The start-up gain of the rate, 4 ln 2.
 const STARTUP_PACING_GAIN: u64 = UNIT * 277 / 100 + 1;
-/// The part of a connection's state that the model reads. Amounts are in segments; `mss` is in bytes.
+/// The part of a connection's state that the model reads. Amounts are in segments; `mss` is in
+/// bytes.
 #[derive(Clone, Copy, Debug)]
 struct View {
     now: Instant,
@@ -211,8 +212,8 @@ impl Bbr3 {
         }
     }
 
-    /// Returns the state of recovery. Without feedback, an end of recovery also ends the recovery of
-    /// a timeout.
+    /// Returns the state of recovery. Without feedback, an end of recovery also ends the recovery
+    /// of a timeout.
     fn ca_state(&mut self, in_recovery: bool) -> CaState {
         self.in_loss &= in_recovery;
         match &self.feedback {

@@ -101,17 +101,21 @@ def trend(what: str, steps: Mapping[str, BySeed], sign: Literal[-1, 1]) -> Check
 
 
 def rank_correlation(these: Sequence[float], those: Sequence[float]) -> float:
-    """Spearman's rank correlation.
+    """Spearman's rank correlation. Equal values have the mean of their ranks.
+
+    Raises `statistics.StatisticsError` if all values of a sequence are equal.
 
     >>> rank_correlation([1, 5, 9], [2, 3, 4]), rank_correlation([1, 5, 9], [4, 3, 2])
     (1.0, -1.0)
+    >>> round(rank_correlation([1, 1, 2, 3], [0, 1, 2, 3]), 5)
+    0.94868
     """
     return statistics.correlation(_ranks(these), _ranks(those))
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
     order = sorted(values)
-    return [float(order.index(value)) for value in values]
+    return [order.index(value) + (order.count(value) - 1) / 2 for value in values]
 
 
 # --- Over time ---------------------------------------------------------------------------------
