@@ -5,7 +5,7 @@ use aqmlab_trial::resolve::{Resolved, ResolvedApp};
 use aqmlab_trial::spec::Spec;
 use aqmlab_trial::{AppRunner, Grain, Impairments};
 
-use crate::agenda::Actor;
+use crate::agenda::HostActor;
 use crate::network::{Network, RoutePlan};
 use crate::observer::Observer;
 use crate::reads::Reads;
@@ -28,7 +28,7 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
         let routes =
             Direction::BOTH.map(|direction| network.lay(plan_route(spec, index, direction)));
         network.routes.push(routes);
-        let slot = network.agenda.register(Actor::App(index as u32));
+        let slot = network.agenda.register(HostActor::App(index as u32));
         slots.push(AppSlot {
             slot,
             endpoints,
@@ -53,7 +53,7 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
     }
     let every = Grain::of(spec).sample;
     if spec.keeps_series() && every > Duration::ZERO {
-        let slot = world.network.agenda.register(Actor::Sampler);
+        let slot = world.network.agenda.register(HostActor::Sampler);
         world.network.agenda.set(slot, Instant::ZERO + every);
         world.sampler = Some(Sampler::new(slot, every));
     }

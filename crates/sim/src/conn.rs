@@ -4,7 +4,7 @@ use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::{Ecn, FiveTuple, Instant, Side};
 use aqmlab_tcp::{Connection, Event};
 
-use crate::agenda::{Agenda, Order, Slot};
+use crate::agenda::{Agenda, HostActor, Order, Slot};
 use crate::quic::{Carrier, Quic};
 
 /// A connection, a stream of a QUIC connection, or a pair of datagram sockets.
@@ -55,7 +55,7 @@ pub(crate) struct End {
     pub(crate) source: Source,
     /// Whether the packets enter the host's own link first.
     pub(crate) is_on_own_link: bool,
-    pub(crate) slot: Slot,
+    pub(crate) slot: Slot<HostActor>,
     /// The place of the end's next call, or [`Order::NEVER`].
     pub(crate) next: Order,
     /// Whether the next call is a wake-up of the application. Wake-ups are stored outside the

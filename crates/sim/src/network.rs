@@ -4,7 +4,7 @@ use aqmlab_core::{Digest, Duration, Ecn, Header, Instant, Packet, PacketFields, 
 use aqmlab_node::Port;
 use aqmlab_trial::Impairments;
 
-use crate::agenda::{Actor, Agenda, Slot};
+use crate::agenda::{Agenda, NetworkActor, Slot};
 use crate::conn::Source;
 use crate::delay_line::{DelayLine, LineKey, Target};
 use crate::observer::Observer;
@@ -15,7 +15,7 @@ use crate::wifi::{Medium, Place};
 pub(crate) struct Link {
     pub(crate) name: String,
     pub(crate) port: Port,
-    pub(crate) slot: Slot,
+    pub(crate) slot: Slot<NetworkActor>,
     /// Whether the link belongs to the hosts that send into it.
     pub(crate) own: bool,
     /// The radio that sends the packets, if the link is an 802.11n link.
@@ -125,7 +125,7 @@ impl<O: Observer> Network<O> {
     }
 
     pub(crate) fn add_link(&mut self, name: String, port: Port, own: bool) {
-        let slot = self.agenda.register(Actor::Link(self.links.len() as u32));
+        let slot = self.agenda.register(NetworkActor::Link(self.links.len() as u32));
         self.links.push(Link { name, port, slot, own, radio: None, called: Instant::NEVER });
     }
 
@@ -165,7 +165,7 @@ impl<O: Observer> Network<O> {
             return found as u32;
         }
         let index = self.lines.len() as u32;
-        let slot = self.agenda.register(Actor::Line(index));
+        let slot = self.agenda.register(NetworkActor::Line(index));
         self.lines.push(DelayLine::new(key, slot));
         index
     }

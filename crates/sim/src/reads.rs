@@ -65,7 +65,7 @@ impl Reads {
     /// Removes and returns the first wake-up, if there is one.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Call> {
-        let call = self.waiting.pop();
+        let call = self.waiting.pop_place().copied();
         self.first = self.waiting.front().map_or(Order::NEVER, |call| call.place);
         call
     }
@@ -76,12 +76,12 @@ mod tests {
     use aqmlab_core::Instant;
 
     use super::*;
-    use crate::agenda::{Actor, Agenda};
+    use crate::agenda::{Agenda, HostActor};
 
     #[test]
     fn reads_of_hosts_that_wake_at_different_speeds_are_in_order() {
         let mut agenda = Agenda::new();
-        let slot = agenda.register(Actor::End(0, Side::Home));
+        let slot = agenda.register(HostActor::End(0, Side::Home));
         let mut reads = Reads::default();
         for (conn, ms) in [(0, 5), (1, 7), (2, 6), (3, 5), (4, 9)] {
             let place = agenda.place(slot, Instant::from_millis(ms));

@@ -14,7 +14,7 @@ use aqmlab_trial::app_runner::deliver_one;
 use aqmlab_trial::endpoint::Endpoint;
 use aqmlab_trial::{AppRunner, Engine};
 
-use crate::agenda::{Actor, Order, Slot};
+use crate::agenda::{HostActor, NetworkActor, Order, Slot};
 use crate::conn::{Conn, End, Source, notice, tuple_of};
 use crate::network::Network;
 use crate::observer::Observer;
@@ -23,7 +23,7 @@ use crate::sampler::Sampler;
 
 /// The part of an application that the simulator owns.
 pub(crate) struct AppSlot {
-    pub(crate) slot: Slot,
+    pub(crate) slot: Slot<HostActor>,
     /// The configuration of the application's connections at each end, home first.
     pub(crate) endpoints: [Endpoint; 2],
     /// The number of the application's host in the home network.
@@ -65,87 +65,105 @@ impl<O: Observer> World<O> {
     /// Makes all calls that are due before `end`, and sets the time to `end`.
     pub(crate) fn run(&mut self, end: Instant) {
         loop {
-            let (first, read) = (self.network.agenda.first(), self.reads.first());
-            if read < first {
+            let agenda = &self.network.agenda;
+            let (network, host) = (agenda.first::<NetworkActor>(), agenda.first::<HostActor>());
+            let read = self.reads.first();
+            // Places are unique, except that of no call.
+            if network < read && network < host {
+                if network.time() >= end {
+                    break;
+                }
+                self.call_network(network);
+            } else if read < host {
                 if read.time() >= end {
                     break;
                 }
                 self.read();
-                continue;
+            } else {
+                if host.time() >= end {
+                    break;
+                }
+                self.call_host(host);
             }
-            let (now, slot) = first.call();
-            if now >= end {
-                break;
-            }
-            self.network.now = now;
-            match self.network.agenda.actor(slot) {
-                Actor::Link(link) => {
-                    self.network.pump(link as usize);
-                    self.touch_released();
-                }
-                Actor::Line(line) => {
-                    if let Some(packet) = self.network.arrive(line as usize) {
-                        self.deliver(packet);
-                    }
-                }
-                Actor::Medium(medium) => {
-                    self.network.exchange(medium as usize);
-                    self.touch_released();
-                }
-                Actor::End(conn, side) => {
-                    if !self.is_called_at(first, conn, side) {
-                        continue;
-                    }
-                    self.on_timer(conn, side, Entry::Reached);
-                }
-                Actor::App(app) => self.wake(app),
-                Actor::Sampler => self.sample(),
-            }
-            self.events += 1;
-            self.settle();
         }
         self.network.now = end;
     }
 
-    /// Records in `touched` each end whose packets have left its own link.
+    /// Calls the part of the network whose call is due at `place`.
     #[inline]
-    fn touch_released(&mut self) {
+    fn call_network(&mut self, place: Order) {
+        self.network.now = place.time();
+        self.events += 1;
+        match self.network.agenda.actor(place) {
+            NetworkActor::Line(line) => {
+                if let Some(packet) = self.network.arrive(line as usize) {
+                    self.deliver(packet);
+                }
+                return;
+            }
+            NetworkActor::Link(link) => self.network.pump(link as usize),
+            NetworkActor::Medium(medium) => self.network.exchange(medium as usize),
+        }
         if self.network.own.has_released() {
             self.touched.extend(self.network.own.released());
+            self.settle_all();
         }
     }
 
+    /// Calls the part of a host whose call is due at `place`.
+    #[inline(never)]
+    fn call_host(&mut self, place: Order) {
+        self.network.now = place.time();
+        match self.network.agenda.actor(place) {
+            HostActor::End(conn, side) => {
+                if !self.is_called_at(place, conn, side) {
+                    return;
+                }
+                self.on_timer(conn, side, Entry::Reached);
+            }
+            HostActor::App(app) => self.wake(app),
+            HostActor::Sampler => self.sample(),
+        }
+        self.events += 1;
+        self.settle();
+    }
+
     /// Delivers a packet to its connection. Drains the receiving end, or notifies the application
-    /// of a datagram.
+    /// of a datagram. Most segments cause no notice.
     #[inline]
     fn deliver(&mut self, packet: Packet) {
+        let Header::Tcp(header) = &packet.header else { return self.deliver_datagram(packet) };
         let now = self.network.now;
         let (index, at) = (packet.conn, packet.direction.receiver());
         let conn = &mut self.conns[index as usize];
+        let Some(ends) = &mut conn.ends else { return self.network.recycle(packet) };
+        ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
+        self.network.recycle(packet);
+        if drain(conn, at, Entry::Waits, &mut self.network, &mut self.reads).is_break() {
+            self.notify(index, at, Entry::Waits);
+            self.settle();
+        }
+    }
+
+    /// Delivers a datagram of UDP, ICMP or QUIC.
+    #[inline(never)]
+    fn deliver_datagram(&mut self, packet: Packet) {
+        let conn = &mut self.conns[packet.conn as usize];
         match &packet.header {
-            Header::Tcp(header) => {
-                if let Some(ends) = &mut conn.ends {
-                    ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
-                    self.network.recycle(packet);
-                    if drain(conn, at, Entry::Waits, &mut self.network, &mut self.reads).is_break()
-                    {
-                        self.notify(index, at, Entry::Waits);
-                    }
-                    return;
-                }
+            Header::Quic(_) => {
+                self.deliver_quic(packet);
+                return self.settle();
             }
-            Header::Quic(_) => return self.deliver_quic(packet),
-            Header::Udp(header) | Header::Icmp(header) => {
-                if conn.closed.is_none() {
-                    let headers = packet.ip_len.min(28);
-                    let payload = packet.ip_len - headers;
-                    conn.read[at.index()] += u64::from(payload);
-                    let notice = Notice::Datagram { conn: conn.id, at, payload, tag: header.tag };
-                    self.runner.notify(conn.app, notice);
-                }
+            Header::Udp(header) | Header::Icmp(header) if conn.closed.is_none() => {
+                let (at, payload) = (packet.direction.receiver(), packet.ip_len.max(28) - 28);
+                conn.read[at.index()] += u64::from(payload);
+                let notice = Notice::Datagram { conn: conn.id, at, payload, tag: header.tag };
+                self.runner.notify(conn.app, notice);
             }
+            Header::Udp(_) | Header::Icmp(_) | Header::Tcp(_) => {}
         }
         self.network.recycle(packet);
+        self.settle();
     }
 
     /// Sends the segments of one end, notifies its application of events, and sets its timer.
@@ -343,7 +361,7 @@ impl<O: Observer> World<O> {
                     tcp,
                     source: sources[side.index()],
                     is_on_own_link: self.network.starts_on_own_link(app, side),
-                    slot: self.network.agenda.register(Actor::End(index, side)),
+                    slot: self.network.agenda.register(HostActor::End(index, side)),
                     next: Order::NEVER,
                     reads_next: false,
                     entry: Order::NEVER,
