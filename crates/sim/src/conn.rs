@@ -117,8 +117,12 @@ pub(crate) struct Source {
     pub(crate) flow: u32,
     pub(crate) conn: u32,
     pub(crate) tuple_hash: u32,
-    /// The IPv4 addresses of the sender and of the receiver.
-    pub(crate) addresses: [u32; 2],
+    /// The IPv4 address of the sender.
+    pub(crate) source: u32,
+    /// The IPv4 address of the receiver.
+    pub(crate) destination: u32,
+    /// The first link of the packets' route, if there is one.
+    pub(crate) first_link: Option<u32>,
     pub(crate) side: Side,
     pub(crate) priority: u8,
     pub(crate) dscp: u8,

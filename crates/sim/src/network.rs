@@ -2,6 +2,7 @@
 
 use aqmlab_core::{Digest, Duration, Ecn, Header, Instant, Packet, PacketFields, Side};
 use aqmlab_node::Port;
+use aqmlab_tcp::Segment;
 use aqmlab_trial::Impairments;
 
 use crate::agenda::{Agenda, NetworkActor, Slot};
@@ -171,13 +172,34 @@ impl<O: Observer> Network<O> {
     }
 
     /// Creates a packet of `ip_len` bytes and sends it on its route.
+    #[inline(never)]
+    pub(crate) fn send(&mut self, source: &Source, ip_len: u32, ecn: Ecn, header: Header) {
+        let mut packet = self.create(source, ip_len, ecn);
+        packet.header = header;
+        self.dispatch(packet, source);
+    }
+
+    /// Creates the packet of a TCP segment and sends it on its route.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
-    pub(crate) fn send(&mut self, source: &Source, ip_len: u32, ecn: Ecn, header: Header) {
-        let packet = self.create(source, ip_len, ecn, header);
+    pub(crate) fn send_segment(&mut self, source: &Source, segment: &mut Segment) {
+        let Segment { header, ecn, .. } = segment;
+        let ip_len = 40 + u32::from(header.options_len) + header.payload;
+        let mut packet = self.create(source, ip_len, *ecn);
+        if let Header::Tcp(old) = &mut packet.header {
+            old.take_from(header);
+        } else {
+            packet.header = Header::Tcp(std::mem::take(header));
+        }
+        self.dispatch(packet, source);
+    }
+
+    /// Sends a packet that was just created.
+    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
+    #[inline(always)]
+    fn dispatch(&mut self, packet: Packet, source: &Source) {
         self.observer.sent(&packet, self.now);
-        let first = self.routes[packet.flow as usize][packet.direction.index()].first;
-        let Some(index) = first else { return self.send_directly(packet) };
+        let Some(index) = source.first_link else { return self.send_directly(packet) };
         let index = index as usize;
         if self.links[index].own {
             self.own.enter(&packet);
@@ -186,10 +208,11 @@ impl<O: Observer> Network<O> {
     }
 
     /// Creates a packet, if possible in the memory of a packet that has arrived. Each field is
-    /// written in place, without a copy of the packet.
+    /// written in place, without a copy of the packet. The caller must set the header, which has
+    /// its former value.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
-    fn create(&mut self, from: &Source, bytes: u32, codepoint: Ecn, transport: Header) -> Packet {
+    fn create(&mut self, from: &Source, bytes: u32, codepoint: Ecn) -> Packet {
         self.packets += 1;
         let mut packet = self.former.pop().unwrap_or_default();
         // Without `..`, the compiler reports a new field, which would keep its former value.
@@ -208,14 +231,15 @@ impl<O: Observer> Network<O> {
             ecn,
             dscp,
             priority,
-            header,
+            header: _,
         } = &mut *packet;
         *id = self.packets;
         *enqueued = Instant::ZERO;
         *flow = from.flow;
         *conn = from.conn;
         *tuple_hash = from.tuple_hash;
-        [*source, *destination] = from.addresses;
+        *source = from.source;
+        *destination = from.destination;
         *ip_len = bytes;
         *len = bytes;
         *direction = from.side.sends();
@@ -223,7 +247,6 @@ impl<O: Observer> Network<O> {
         *ecn = codepoint;
         *dscp = from.dscp;
         *priority = from.priority;
-        *header = transport;
         packet
     }
 
@@ -317,10 +340,14 @@ impl<O: Observer> Network<O> {
         launch(&mut self.agenda, &mut self.lines, line, (packet, at));
     }
 
+    /// Returns the first link of the packets of `flow` from `side`, if there is one.
+    pub(crate) fn first_link(&self, flow: u32, side: Side) -> Option<u32> {
+        self.routes[flow as usize][side.sends().index()].first
+    }
+
     /// Returns whether the packets of `flow` from `side` first enter the sender's own link.
     pub(crate) fn starts_on_own_link(&self, flow: u32, side: Side) -> bool {
-        let route = &self.routes[flow as usize][side.sends().index()];
-        route.first.is_some_and(|link| self.links[link as usize].own)
+        self.first_link(flow, side).is_some_and(|link| self.links[link as usize].own)
     }
 
     /// Removes the first packet of a line, and requests the line's next call. Passes the packet to

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::{Header, Instant, Packet, Side, UdpHeader};
-use aqmlab_tcp::{Connection, Event, Segment};
+use aqmlab_tcp::{Connection, Event};
 use aqmlab_trial::app_runner::deliver_one;
 use aqmlab_trial::endpoint::Endpoint;
 use aqmlab_trial::{AppRunner, Engine};
@@ -339,7 +339,9 @@ impl<O: Observer> World<O> {
                 flow: app,
                 conn: index,
                 tuple_hash: tuple.hash(),
-                addresses: [tuple.source, tuple.destination],
+                source: tuple.source,
+                destination: tuple.destination,
+                first_link: self.network.first_link(app, side),
                 side,
                 priority,
                 dscp,
@@ -447,10 +449,8 @@ fn drain<O: Observer>(
 fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
     let now = network.now;
     loop {
-        while let Some(segment) = end.tcp.poll_transmit(now) {
-            let Segment { header, ecn, .. } = segment;
-            let ip_len = 40 + u32::from(header.options_len) + header.payload;
-            network.send(&end.source, ip_len, ecn, Header::Tcp(header));
+        while let Some(segment) = end.tcp.poll_segment(now) {
+            network.send_segment(&end.source, segment);
         }
         if !end.is_on_own_link
             || !end.tcp.note_waiting(network.own.waiting(end.source.conn, end.source.side))

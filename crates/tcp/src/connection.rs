@@ -189,11 +189,18 @@ impl Connection {
     /// driver polls until the result is `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        self.poll_segment(now).map(std::mem::take)
+    }
+
+    /// Returns the next segment to send, if any, as [`Self::poll_transmit`] does, but in its place
+    /// in the queue. The driver takes its parts from there.
+    #[inline]
+    pub fn poll_segment(&mut self, now: Instant) -> Option<&mut Segment> {
         if self.tcb.app_acted {
             self.tcb.clock.set(now);
             self.serve_application();
         }
-        self.tcb.out.pop().flatten()
+        self.tcb.out.pop_place()
     }
 
     /// Returns the next event, if any. The driver polls until the result is `None`.

@@ -46,7 +46,7 @@ pub(crate) struct Tcb {
     pub(crate) timers: Timers,
     pub(crate) challenge: ChallengeLimit,
     /// The segments that the driver has yet to poll for.
-    pub(crate) out: Ring<Option<Segment>>,
+    pub(crate) out: Ring<Segment>,
     /// The events that the driver has yet to poll for.
     pub(crate) events: VecDeque<Event>,
     pub(crate) stats: Stats,
