@@ -63,13 +63,13 @@ impl DelayLine {
     #[inline(always)]
     pub(crate) fn push(&mut self, at: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
         let mut arrives = at + self.key.delay;
-        if self.key.reorder {
-            return self.insert(arrives, ticket, packet);
-        }
-        if self.key.jitter > Duration::ZERO
-            && let Some(last) = self.travelling.back()
-        {
-            arrives = arrives.max(last.arrives);
+        if self.key.jitter > Duration::ZERO {
+            if self.key.reorder {
+                return self.insert(arrives, ticket, packet);
+            }
+            if let Some(last) = self.travelling.back() {
+                arrives = arrives.max(last.arrives);
+            }
         }
         let first = self.travelling.is_empty();
         self.travelling.push(Travelling { arrives, ticket, packet: Some(packet) });

@@ -26,20 +26,49 @@ pub(crate) struct Link {
     pub(crate) called: Instant,
 }
 
+impl Link {
+    /// Requests the next call of the link at `due`, or withdraws the request if `due` is
+    /// [`Instant::NEVER`]. A request remains until it is changed, even after its time.
+    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
+    #[inline(always)]
+    pub(crate) fn call_at(&mut self, due: Instant, agenda: &mut Agenda) {
+        if self.called != due {
+            self.called = due;
+            if due == Instant::NEVER {
+                agenda.clear(self.slot);
+            } else {
+                agenda.set(self.slot, due);
+            }
+        }
+    }
+}
+
 /// The route of one flow in one direction.
 pub(crate) struct Route {
     /// The first link, if there is one.
     first: Option<u32>,
+    /// The line to the host, if packets that leave the first link enter this line without a draw.
+    /// Most routes have one link and no impairments.
+    direct: Option<u32>,
+    hops: Box<Hops>,
+}
+
+/// The part of a route that packets with a direct line do not need.
+struct Hops {
     /// The indices of the delay lines from each link to the next link, and from the last link to
     /// the host. A route without links has only the line to the host.
     lines: Box<[u32]>,
-    /// The impairments, if any. They are boxed to keep the route small.
-    impairments: Option<Box<Impairments>>,
+    impairments: Option<Impairments>,
     /// The number of packets lost after the last link.
-    pub(crate) lost: u64,
+    lost: u64,
 }
 
 impl Route {
+    /// Returns the number of packets lost after the last link.
+    pub(crate) fn lost(&self) -> u64 {
+        self.hops.lost
+    }
+
     /// Advances a packet that leaves its link at `at` by one hop. Returns the index of its next
     /// line, and `at` plus its jitter after the last link. Returns `None` if the packet is lost.
     #[inline]
@@ -49,31 +78,36 @@ impl Route {
         at: Instant,
         observer: &mut impl Observer,
     ) -> Option<(u32, Instant)> {
+        if let Some(line) = self.direct {
+            packet.hop = 1;
+            return Some((line, at));
+        }
+        self.hops.leave(packet, at, observer)
+    }
+}
+
+impl Hops {
+    /// Does what [`Route::leave`] does on every route.
+    #[inline(never)]
+    fn leave(
+        &mut self,
+        packet: &mut Packet,
+        at: Instant,
+        observer: &mut impl Observer,
+    ) -> Option<(u32, Instant)> {
         let hop = usize::from(packet.hop);
         let line = self.lines[hop];
         packet.hop += 1;
-        if self.impairments.is_none() || hop + 1 < self.lines.len() {
+        if hop + 1 < self.lines.len() {
             return Some((line, at));
         }
-        self.impair(packet, at, observer).map(|at| (line, at))
-    }
-
-    /// Returns `at` plus the packet's jitter after the last link. Counts the packet and returns
-    /// `None` if it is lost there.
-    #[inline(never)]
-    fn impair(
-        &mut self,
-        packet: &Packet,
-        at: Instant,
-        observer: &mut impl Observer,
-    ) -> Option<Instant> {
-        let Some(impairments) = &mut self.impairments else { return Some(at) };
+        let Some(impairments) = &mut self.impairments else { return Some((line, at)) };
         let Some(jitter) = impairments.draw() else {
             self.lost += 1;
             observer.lost(packet, at);
             return None;
         };
-        Some(at + jitter)
+        Some((line, at + jitter))
     }
 }
 
@@ -157,8 +191,10 @@ impl<O: Observer> Network<O> {
             }));
         }
         let first = links.first().map(|&link| link as u32);
-        let impairments = (!impairments.is_none()).then(|| Box::new(impairments));
-        Route { first, lines: lines.into(), impairments, lost: 0 }
+        let impairments = (!impairments.is_none()).then_some(impairments);
+        let is_direct = links.len() == 1 && impairments.is_none();
+        let direct = is_direct.then(|| lines[0]);
+        Route { first, direct, hops: Box::new(Hops { lines: lines.into(), impairments, lost: 0 }) }
     }
 
     fn line(&mut self, key: LineKey) -> u32 {
@@ -309,23 +345,7 @@ impl<O: Observer> Network<O> {
             }
         }
         let due = link.port.poll_timeout().map_or(Instant::NEVER, |due| due.max(self.now));
-        self.call_link(index, due);
-    }
-
-    /// Requests the next call of a link at `due`, or withdraws the request if `due` is
-    /// [`Instant::NEVER`]. A request remains until it is changed, even after its time.
-    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
-    #[inline(always)]
-    pub(crate) fn call_link(&mut self, index: usize, due: Instant) {
-        let link = &mut self.links[index];
-        if link.called != due {
-            link.called = due;
-            if due == Instant::NEVER {
-                self.agenda.clear(link.slot);
-            } else {
-                self.agenda.set(link.slot, due);
-            }
-        }
+        link.call_at(due, &mut self.agenda);
     }
 
     /// Advances a packet that leaves its link at `at` by one hop; see [`Route::leave`].
@@ -382,7 +402,7 @@ impl<O: Observer> Network<O> {
     /// Returns the number of packets dropped in queues or lost on the path.
     pub(crate) fn destroyed(&self) -> u64 {
         let dropped: u64 = self.links.iter().map(|link| link.port.log.dropped).sum();
-        let lost: u64 = self.routes.iter().flatten().map(|route| route.lost).sum();
+        let lost: u64 = self.routes.iter().flatten().map(Route::lost).sum();
         dropped + lost
     }
 }

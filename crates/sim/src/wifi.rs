@@ -55,7 +55,7 @@ impl<O: Observer> Network<O> {
             cell.accept(place.radio, packet, self.now);
         }
         let ready = self.links[link].port.ready_after(self.now);
-        self.call_link(link, ready.unwrap_or(Instant::NEVER));
+        self.links[link].call_at(ready.unwrap_or(Instant::NEVER), &mut self.agenda);
         self.call_medium(place.medium);
     }
 
