@@ -117,10 +117,10 @@ pub(crate) struct Source {
     pub(crate) flow: u32,
     pub(crate) conn: u32,
     pub(crate) tuple_hash: u32,
-    /// The IPv4 address of the sender.
-    pub(crate) source: u32,
-    /// The IPv4 address of the receiver.
-    pub(crate) destination: u32,
+    /// The IPv4 address of the end.
+    pub(crate) address: u32,
+    /// The IPv4 address of the peer.
+    pub(crate) peer_address: u32,
     /// The first link of the packets' route, if there is one.
     pub(crate) first_link: Option<u32>,
     pub(crate) side: Side,

@@ -274,8 +274,8 @@ impl<O: Observer> Network<O> {
         *flow = from.flow;
         *conn = from.conn;
         *tuple_hash = from.tuple_hash;
-        *source = from.source;
-        *destination = from.destination;
+        *source = from.address;
+        *destination = from.peer_address;
         *ip_len = bytes;
         *len = bytes;
         *direction = from.side.sends();
