@@ -69,16 +69,23 @@ impl<O: Observer> World<O> {
             let (network, host) = (agenda.first::<NetworkActor>(), agenda.first::<HostActor>());
             let read = self.reads.first();
             // Places are unique, except that of no call.
-            if network < read && network < host {
-                if network.time() >= end {
-                    break;
+            if read < network {
+                if read > host {
+                    if host.time() >= end {
+                        break;
+                    }
+                    self.call_host(host);
+                    continue;
                 }
-                self.call_network(network);
-            } else if read < host {
                 if read.time() >= end {
                     break;
                 }
                 self.read();
+            } else if network < host {
+                if network.time() >= end {
+                    break;
+                }
+                self.call_network(network);
             } else {
                 if host.time() >= end {
                     break;

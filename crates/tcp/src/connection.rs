@@ -9,9 +9,9 @@ use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 use crate::{Config, Segment};
 
-/// The largest sequence number that a segment may carry. A segment with a larger number is forged
-/// and is ignored, because sums with the number could overflow.
-const MAX_SEQUENCE: u64 = 1 << 60;
+/// The number of bits of a sequence number. A segment with a larger number is forged and is ignored,
+/// because sums with the number could overflow.
+const SEQUENCE_BITS: u32 = 60;
 
 /// A notification to the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +67,10 @@ impl Connection {
         let tcb = &mut self.tcb;
         tcb.clock.set(now);
         tcb.stats.segments_received += 1;
-        tcb.stats.ce_received += u64::from(ecn == Ecn::Ce);
-        if header.seq > MAX_SEQUENCE || header.ack > MAX_SEQUENCE {
+        if ecn == Ecn::Ce {
+            tcb.stats.ce_received += 1;
+        }
+        if (header.seq | header.ack) >> SEQUENCE_BITS != 0 {
             return;
         }
         if tcb.state == State::Established {
