@@ -7,7 +7,8 @@
 //!
 //! The actors have two ranks. Links and lines are few, and are called for every packet. Hosts may
 //! be many, and are called rarely. Each rank has its own tree, so that a link's path to the root
-//! does not grow with the number of connections.
+//! does not grow with the number of connections. The wake-ups of applications are in a queue beside
+//! the tree of the hosts, because most calls of the ends of connections are wake-ups.
 //!
 //! A tree is a tournament tree: every inner node holds the smallest key of its four children. A
 //! change of a time repeats the comparisons on the path to the root, up to the first node whose key
@@ -16,6 +17,8 @@
 use std::marker::PhantomData;
 
 use aqmlab_core::{Instant, Side};
+
+use crate::reads::{Call, Reads};
 
 /// The number of bits of a key that identify the actor. The rest of the key's lower half is the
 /// ticket.
@@ -96,6 +99,8 @@ pub(crate) trait Actor: Copy {
     fn rank(agenda: &Agenda) -> &Rank<Self>;
     /// Returns the actors of this type.
     fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self>;
+    /// Updates the places that the agenda derives from the tree of this type.
+    fn on_change(agenda: &mut Agenda);
 }
 
 impl Actor for NetworkActor {
@@ -108,6 +113,9 @@ impl Actor for NetworkActor {
     fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self> {
         &mut agenda.network
     }
+
+    #[inline]
+    fn on_change(_agenda: &mut Agenda) {}
 }
 
 impl Actor for HostActor {
@@ -120,6 +128,11 @@ impl Actor for HostActor {
     fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self> {
         &mut agenda.hosts
     }
+
+    #[inline]
+    fn on_change(agenda: &mut Agenda) {
+        agenda.first_of_hosts = Order(agenda.hosts.tree.least).min(agenda.reads.first());
+    }
 }
 
 /// A set of actors, each of which has at most one time. Calls are in order of time and, at equal
@@ -131,13 +144,23 @@ impl Actor for HostActor {
 pub(crate) struct Agenda {
     network: Rank<NetworkActor>,
     hosts: Rank<HostActor>,
+    /// The pending wake-ups of applications.
+    reads: Reads,
+    /// The place of the first call of a host's actor or of the first wake-up.
+    first_of_hosts: Order,
     tickets: u64,
 }
 
 impl Agenda {
     /// Returns an agenda without actors.
     pub(crate) fn new() -> Self {
-        Self { network: Rank::new(), hosts: Rank::new(), tickets: 0 }
+        Self {
+            network: Rank::new(),
+            hosts: Rank::new(),
+            reads: Reads::default(),
+            first_of_hosts: Order::NEVER,
+            tickets: 0,
+        }
     }
 
     /// Assigns a slot to an actor, and returns the slot. The actor has no request yet.
@@ -180,6 +203,7 @@ impl Agenda {
     #[inline]
     pub(crate) fn set_at<A: Actor>(&mut self, slot: Slot<A>, place: Order) {
         A::rank_mut(self).tree.replay(slot.index as usize, place.0);
+        A::on_change(self);
     }
 
     /// Requests a call of `slot` at `at`, after all earlier requests for that time.
@@ -206,11 +230,37 @@ impl Agenda {
         Order(A::rank(self).tree.key(slot.index as usize)).time()
     }
 
-    /// Returns the place of the next call of an actor of type `A`, or [`Order::NEVER`]. The request
-    /// remains until it is changed or cleared.
+    /// Requests a wake-up.
     #[inline]
-    pub(crate) fn first<A: Actor>(&self) -> Order {
-        Order(A::rank(self).tree.least)
+    pub(crate) fn wake_up(&mut self, call: Call) {
+        self.first_of_hosts = self.first_of_hosts.min(call.place);
+        self.reads.push(call);
+    }
+
+    /// Removes and returns the wake-up at `place`. Returns `None` if an actor is called there.
+    #[inline]
+    pub(crate) fn take_wake_up(&mut self, place: Order) -> Option<Call> {
+        if place.0 == self.hosts.tree.least {
+            return None;
+        }
+        let call = self.reads.pop();
+        HostActor::on_change(self);
+        call
+    }
+
+    /// Returns the place of the next call of the network, or [`Order::NEVER`]. The request remains
+    /// until it is changed or cleared.
+    #[inline]
+    pub(crate) const fn first_of_network(&self) -> Order {
+        Order(self.network.tree.least)
+    }
+
+    /// Returns the place of the next call of a host's actor, or of the next wake-up if it is
+    /// earlier. Returns [`Order::NEVER`] if there is neither. The request remains until it is
+    /// changed or cleared, or the wake-up is taken.
+    #[inline]
+    pub(crate) const fn first_of_hosts(&self) -> Order {
+        self.first_of_hosts
     }
 }
 
@@ -342,7 +392,7 @@ mod tests {
 
     /// Returns the number of the link to be called first, if there is one.
     fn first_link(agenda: &Agenda) -> Option<u32> {
-        let place = Some(agenda.first::<NetworkActor>()).filter(|place| *place != Order::NEVER)?;
+        let place = Some(agenda.first_of_network()).filter(|place| *place != Order::NEVER)?;
         match agenda.actor(place) {
             NetworkActor::Link(link) => Some(link),
             other => panic!("{other:?} was not registered"),
@@ -383,7 +433,7 @@ mod tests {
                 }
                 let times = list.iter().enumerate().filter_map(|(i, key)| key.map(|key| (key, i)));
                 let want = times.min();
-                let time = agenda.first::<NetworkActor>().time();
+                let time = agenda.first_of_network().time();
                 assert_eq!(first_link(&agenda), want.map(|(_, link)| link as u32), "{count} links");
                 assert_eq!(time.as_nanos(), want.map_or(u64::MAX, |((at, _), _)| at));
             }
@@ -396,11 +446,11 @@ mod tests {
         let app = agenda.register(HostActor::App(0));
         agenda.set(links[2], Instant::from_millis(5));
         agenda.set(app, Instant::from_millis(5));
-        assert!(agenda.first::<NetworkActor>() < agenda.first::<HostActor>());
+        assert!(agenda.first_of_network() < agenda.first_of_hosts());
         agenda.set(links[2], Instant::from_millis(5));
-        assert!(agenda.first::<NetworkActor>() > agenda.first::<HostActor>());
+        assert!(agenda.first_of_network() > agenda.first_of_hosts());
         agenda.leave(app);
-        assert_eq!(agenda.first::<HostActor>(), Order::NEVER);
+        assert_eq!(agenda.first_of_hosts(), Order::NEVER);
         assert_eq!(first_link(&agenda), Some(2));
     }
 }

@@ -8,7 +8,6 @@ use aqmlab_trial::{AppRunner, Grain, Impairments};
 use crate::agenda::HostActor;
 use crate::network::{Network, RoutePlan};
 use crate::observer::Observer;
-use crate::reads::Reads;
 use crate::sampler::Sampler;
 use crate::world::{AppSlot, World};
 
@@ -44,7 +43,6 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
         apps: slots,
         runner: AppRunner::new(spec, apps),
         touched: Vec::new(),
-        reads: Reads::default(),
         sampler: None,
         events: 0,
     };

@@ -24,24 +24,15 @@ impl Default for Call {
 }
 
 /// The pending wake-ups, in order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Reads {
     waiting: Ring<Call>,
-    /// The place of the first wake-up, or [`Order::NEVER`].
-    first: Order,
-}
-
-impl Default for Reads {
-    fn default() -> Self {
-        Self { waiting: Ring::default(), first: Order::NEVER }
-    }
 }
 
 impl Reads {
     /// Adds a wake-up.
     #[inline]
     pub(crate) fn push(&mut self, call: Call) {
-        self.first = self.first.min(call.place);
         if self.waiting.back().is_none_or(|last| last.place < call.place) {
             self.waiting.push(call);
         } else {
@@ -58,16 +49,14 @@ impl Reads {
 
     /// Returns the place of the first wake-up, or [`Order::NEVER`].
     #[inline]
-    pub(crate) const fn first(&self) -> Order {
-        self.first
+    pub(crate) fn first(&self) -> Order {
+        self.waiting.front().map_or(Order::NEVER, |call| call.place)
     }
 
     /// Removes and returns the first wake-up, if there is one.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Call> {
-        let call = self.waiting.pop_place().copied();
-        self.first = self.waiting.front().map_or(Order::NEVER, |call| call.place);
-        call
+        self.waiting.pop_place().copied()
     }
 }
 

@@ -18,7 +18,7 @@ use crate::agenda::{HostActor, NetworkActor, Order, Slot};
 use crate::conn::{Conn, End, Source, notice, tuple_of};
 use crate::network::Network;
 use crate::observer::Observer;
-use crate::reads::{Call, Reads};
+use crate::reads::Call;
 use crate::sampler::Sampler;
 
 /// The part of an application that the simulator owns.
@@ -44,8 +44,6 @@ pub(crate) struct World<O> {
     /// link. The order is that of the calls: a system call on one socket sends before the call on
     /// the next socket.
     pub(crate) touched: Vec<(u32, Side)>,
-    /// The pending wake-ups of applications.
-    pub(crate) reads: Reads,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) events: u64,
 }
@@ -65,23 +63,10 @@ impl<O: Observer> World<O> {
     /// Makes all calls that are due before `end`, and sets the time to `end`.
     pub(crate) fn run(&mut self, end: Instant) {
         loop {
-            let agenda = &self.network.agenda;
-            let (network, host) = (agenda.first::<NetworkActor>(), agenda.first::<HostActor>());
-            let read = self.reads.first();
+            let agenda = &mut self.network.agenda;
+            let (network, host) = (agenda.first_of_network(), agenda.first_of_hosts());
             // Places are unique, except that of no call.
-            if read < network {
-                if read > host {
-                    if host.time() >= end {
-                        break;
-                    }
-                    self.call_host(host);
-                    continue;
-                }
-                if read.time() >= end {
-                    break;
-                }
-                self.read();
-            } else if network < host {
+            if network < host {
                 if network.time() >= end {
                     break;
                 }
@@ -90,7 +75,10 @@ impl<O: Observer> World<O> {
                 if host.time() >= end {
                     break;
                 }
-                self.call_host(host);
+                match agenda.take_wake_up(host) {
+                    Some(call) => self.read(call),
+                    None => self.call_host(host),
+                }
             }
         }
         self.network.now = end;
@@ -146,7 +134,7 @@ impl<O: Observer> World<O> {
         let Some(ends) = &mut conn.ends else { return self.network.recycle(packet) };
         ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
         self.network.recycle(packet);
-        if drain(conn, at, Entry::Waits, &mut self.network, &mut self.reads).is_break() {
+        if drain(conn, at, Entry::Waits, &mut self.network).is_break() {
             self.notify(index, at, Entry::Waits);
             self.settle();
         }
@@ -179,7 +167,7 @@ impl<O: Observer> World<O> {
         if conn.quic.is_some() {
             return self.drain_quic(index, side);
         }
-        if drain(conn, side, entry, &mut self.network, &mut self.reads).is_break() {
+        if drain(conn, side, entry, &mut self.network).is_break() {
             self.notify(index, side, entry);
         }
     }
@@ -215,7 +203,7 @@ impl<O: Observer> World<O> {
                 }
             }
         }
-        set_timer(end, entry, &mut self.network, &mut self.reads);
+        set_timer(end, entry, &mut self.network);
         if ends.iter().all(|end| end.finished) {
             self.reap(index);
         } else if ends.iter().all(|end| end.finished || end.tcp.is_listening()) {
@@ -267,10 +255,10 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Handles the earliest wake-up. At most wake-ups the application only reads, which takes a
+    /// Handles a wake-up. At most wake-ups the application only reads, which takes a
     /// shorter path.
-    fn read(&mut self) {
-        let Some(Call { place, conn: index, side }) = self.reads.pop() else { return };
+    #[inline]
+    fn read(&mut self, Call { place, conn: index, side }: Call) {
         let conn = &mut self.conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
         let end = &mut ends[side.index()];
@@ -434,7 +422,6 @@ fn drain<O: Observer>(
     side: Side,
     entry: Entry,
     network: &mut Network<O>,
-    reads: &mut Reads,
 ) -> ControlFlow<()> {
     let Some(ends) = &mut conn.ends else { return ControlFlow::Continue(()) };
     let end = &mut ends[side.index()];
@@ -446,7 +433,7 @@ fn drain<O: Observer>(
         let Some(bytes) = read else { return ControlFlow::Break(()) };
         conn.read[side.index()] += bytes;
     }
-    set_timer(end, entry, network, reads);
+    set_timer(end, entry, network);
     ControlFlow::Continue(())
 }
 
@@ -474,12 +461,7 @@ fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
 /// expires.
 #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
 #[inline(always)]
-fn set_timer<O: Observer>(
-    end: &mut End,
-    entry: Entry,
-    network: &mut Network<O>,
-    reads: &mut Reads,
-) {
+fn set_timer<O: Observer>(end: &mut End, entry: Entry, network: &mut Network<O>) {
     let agenda = &mut network.agenda;
     let due = end.tcp.poll_timeout().unwrap_or(Instant::NEVER);
     let next = if entry == Entry::Waits { end.next.time() } else { Instant::NEVER };
@@ -492,7 +474,7 @@ fn set_timer<O: Observer>(
             return end.call_at(place, agenda);
         }
         (end.next, end.reads_next) = (place, true);
-        reads.push(Call { place, conn: end.source.conn, side: end.source.side });
+        agenda.wake_up(Call { place, conn: end.source.conn, side: end.source.side });
     } else if entry != Entry::Waits {
         (end.next, end.reads_next) = (Order::NEVER, false);
     }
