@@ -255,8 +255,7 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Handles a wake-up. At most wake-ups the application only reads, which takes a
-    /// shorter path.
+    /// Handles a wake-up. At most wake-ups the application only reads and gets no notice of it.
     #[inline]
     fn read(&mut self, Call { place, conn: index, side }: Call) {
         let conn = &mut self.conns[index as usize];
@@ -266,18 +265,20 @@ impl<O: Observer> World<O> {
             return;
         }
         self.events += 1;
-        let agenda = &mut self.network.agenda;
-        if conn.reads || !end.tcp.reads_silently() {
-            self.network.now = place.time();
+        self.network.now = place.time();
+        if conn.reads || !end.tcp.only_reads_next() {
             self.on_timer(index, side, Entry::Served);
             return self.settle();
         }
-        conn.read[side.index()] += end.tcp.read_silently();
-        let next = match end.tcp.poll_timeout() {
-            Some(due) => agenda.place(end.slot, due.max(place.time())),
-            None => Order::NEVER,
-        };
-        end.call_at(next, agenda);
+        conn.read[side.index()] += end.tcp.read();
+        if end.tcp.has_output() {
+            transmit(&mut self.network, end);
+        }
+        if end.tcp.has_events() {
+            self.notify(index, side, Entry::Served);
+            return self.settle();
+        }
+        set_timer(end, Entry::Served, &mut self.network);
     }
 
     /// Notifies an application of its due wake-ups and requests the next call.

@@ -65,7 +65,7 @@ fn the_end_of_a_burst_carries_psh_only_once() {
     linux.append(&mut tcb, 4 * 1_448);
     linux.push_pending(&mut tcb);
     let push = |flags: TcpFlags| flags.has(TcpFlags::PSH);
-    let sent: Vec<bool> = tcb.out.iter().flatten().map(|one| push(one.header.flags)).collect();
+    let sent: Vec<bool> = tcb.out.iter().map(|one| push(one.header.flags)).collect();
     let first = tcb.board.front_id().unwrap();
     let kept: Vec<bool> = (first..first + 4).map(|id| push(tcb.board.get(id).control())).collect();
     assert_eq!(sent, [false, true, false, true]);
