@@ -9,6 +9,7 @@
 
 mod order;
 mod sent;
+mod skbs;
 mod tags;
 
 use aqmlab_core::{Instant, Ring};
@@ -16,6 +17,7 @@ use aqmlab_core::{Instant, Ring};
 pub use sent::Sent;
 pub(crate) use sent::{ANY_RETRANS, APP_LIMITED, EVER_RETRANS, FIN, LOST, PUSH, RETRANS, SACKED};
 use sent::{LISTED, NONE};
+use skbs::SkbChanges;
 
 /// Segments at the front of the queue that were sent once and have no tag S or L.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +54,8 @@ pub(crate) struct Scoreboard {
     /// The id of the segment at which counting for RFC 6675 stopped, and the number of segments
     /// tagged S below it (`lost_skb_hint`, `lost_cnt_hint`).
     lost_hint: Option<(u32, u32)>,
+    /// The effects of the tags on the number of `skb`s.
+    skbs: SkbChanges,
     /// The SACK blocks of the last acknowledgement, in sequence order. Their data is skipped in the
     /// next acknowledgement (`recv_sack_cache`).
     cache: [(u64, u64); 4],
@@ -69,6 +73,7 @@ impl Default for Scoreboard {
             fack: 0,
             hint: None,
             lost_hint: None,
+            skbs: SkbChanges::default(),
             cache: [(0, 0); 4],
         }
     }
@@ -184,31 +189,6 @@ impl Scoreboard {
         self.queue.partition_point(|sent| sent.end() <= seq) as u32
     }
 
-    /// Returns the number of `skb`s of the outstanding segments. `ends` has the ends of the `skb`s
-    /// that were sent. A partial selective acknowledgement or a retransmission splits an `skb` into
-    /// its segments. Neighbours that are selectively acknowledged merge (Linux
-    /// `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
-    pub(crate) fn skbs(&self, ends: impl Iterator<Item = u64>) -> u64 {
-        let (mut count, mut in_run, mut at) = (0, false, self.first());
-        for end in ends {
-            let from = at;
-            while self.holds(at) && self.get(at).end() <= end {
-                at += 1;
-            }
-            let parts = (from..at).map(|id| self.get(id));
-            if parts.clone().all(|sent| sent.flags & (SACKED | ANY_RETRANS) == 0) {
-                count += 1;
-                in_run = false;
-                continue;
-            }
-            for sent in parts {
-                count += u64::from(!(in_run && sent.is(SACKED)));
-                in_run = sent.is(SACKED);
-            }
-        }
-        count
-    }
-
     /// Adds a segment that was just transmitted.
     #[inline]
     pub(crate) fn push(&mut self, sent: Sent) {
@@ -224,6 +204,7 @@ impl Scoreboard {
     #[inline(always)]
     pub(crate) fn pop(&mut self) {
         let Some(&Sent { flags, before, after, .. }) = self.queue.front() else { return };
+        self.shrink_first_skb();
         if flags & (SACKED | RETRANS | LOST) != 0 {
             self.sacked_out -= u32::from(flags & SACKED != 0);
             self.retrans_out -= u32::from(flags & RETRANS != 0);
@@ -237,7 +218,8 @@ impl Scoreboard {
     }
 
     /// Returns the segments that end at or before `una`, if there are any and if none of them has a
-    /// tag S or L or was retransmitted.
+    /// tag S or L or was retransmitted. Returns `None`, too, if the last of them belongs to an `skb`
+    /// that may be split.
     #[expect(clippy::inline_always, reason = "keeps the summary in registers")]
     #[inline(always)]
     pub(crate) fn originals(&self, una: u64) -> Option<Originals> {
@@ -255,6 +237,9 @@ impl Scoreboard {
             next += 1;
         }
         let last = *last?;
+        if self.skbs.added > 0 && !last.ends_skb {
+            return None;
+        }
         let bytes = last.seq + u64::from(last.len) - front.seq;
         Some(Originals { packets: next - self.first(), bytes, first_sent: front.sent, last })
     }

@@ -133,7 +133,7 @@ impl Linux {
         let mut header = self.header(tcb);
         while left > u64::from(mss) {
             left -= u64::from(mss);
-            self.send_new(tcb, &header, (mss, 0), TcpFlags::default());
+            self.send_new(tcb, &header, (mss, 0), TcpFlags::default(), false);
             sent += 1;
             self.on_data_sent(tcb);
             // The first segment of a burst offers a window, and with a shift count the others would
@@ -145,7 +145,7 @@ impl Linux {
         let tags = if burst.fin { tags | FIN } else { tags };
         // The last segment of a burst carries PSH only in its first transmission.
         let control = if sent > 1 { TcpFlags::PSH } else { TcpFlags::default() };
-        self.send_new(tcb, &header, (left as u32, tags), control);
+        self.send_new(tcb, &header, (left as u32, tags), control, true);
         tcb.pace(burst.bytes);
         self.sndbuf.on_sent(tcb.snd.nxt);
         if burst.bytes < sent * u64::from(mss) {
@@ -165,7 +165,7 @@ impl Linux {
     /// segment carries PSH, and the FIN if the FIN follows and fits, too (`tcp_write_wakeup`).
     pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb) {
         let unsent = tcb.snd.unsent();
-        let held = self.sndbuf.head_end().map_or(unsent, |end| end - tcb.snd.nxt);
+        let held = (self.sndbuf.head_end() - tcb.snd.nxt).min(unsent);
         let space = tcb.snd.window_end() - tcb.snd.nxt;
         let payload = held.min(space).min(u64::from(tcb.current_mss()));
         let has_fin = tcb.snd.fin_pending() && payload == unsent && payload < space;
@@ -175,7 +175,7 @@ impl Linux {
             self.on_data_sent(tcb);
         }
         let header = self.header(tcb);
-        self.send_new(tcb, &header, (payload as u32, tags), TcpFlags::default());
+        self.send_new(tcb, &header, (payload as u32, tags), TcpFlags::default(), true);
         tcb.pace(payload);
         self.sndbuf.on_sent(tcb.snd.nxt);
         if starts_timer {
@@ -183,9 +183,9 @@ impl Linux {
         }
     }
 
-    /// Sends `payload` new bytes, and the FIN if `tags` has it. Callers call
-    /// [`Self::header`] before, and for data also [`Self::on_data_sent`]. Retransmissions carry the control bits of `tags`, but not
-    /// `control`.
+    /// Sends `payload` new bytes, and the FIN if `tags` has it. Callers call [`Self::header`]
+    /// before, and for data also [`Self::on_data_sent`]. Retransmissions carry the control bits of
+    /// `tags`, but not `control`. `ends_skb` states whether the segment is the last of its `skb`.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn send_new(
@@ -194,6 +194,7 @@ impl Linux {
         header: &TcpHeader,
         (payload, tags): (u32, u8),
         control: TcpFlags,
+        ends_skb: bool,
     ) {
         let seq = tcb.snd.nxt;
         let mut sent = Sent::new(seq, payload, tags);
@@ -201,7 +202,7 @@ impl Linux {
         let sack = SackBlocks::default();
         tcb.emit(TcpHeader { seq, payload, flags, sack, ..*header }, Transmission::Original);
         self.tsq.on_sent();
-        sent.sent = tcb.clock.now;
+        (sent.sent, sent.ends_skb) = (tcb.clock.now, ends_skb);
         tcb.rate.on_sent(&mut sent, tcb.board.is_empty());
         if tcb.tx_records.are_kept {
             tcb.record_transmission(sent.end());

@@ -120,10 +120,8 @@ impl Linux {
             return None;
         }
         // A burst ends at the end of its `skb` at the latest.
-        let bytes = match self.sndbuf.head_end() {
-            Some(end) if max_segments > 1 => end - tcb.snd.nxt,
-            _ => unsent,
-        };
+        let held = self.sndbuf.head_end() - tcb.snd.nxt;
+        let bytes = if max_segments > 1 { held.min(unsent) } else { unsent };
         let is_last = bytes == unsent;
         let head = Head { bytes, is_last, fin: is_last && tcb.snd.fin_pending() };
         let is_small = bytes <= u64::from(mss);

@@ -14,6 +14,7 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn resend(&mut self, id: u32, now: Instant) -> &mut Sent {
         self.delist(id);
+        self.split_skb(id);
         let tail = self.tail;
         let sent = self.get_mut(id);
         sent.sent = now;

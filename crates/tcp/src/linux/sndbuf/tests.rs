@@ -31,7 +31,7 @@ fn the_limit_is_overstepped_by_less_than_an_skb() {
     assert_eq!(linux.append(&mut tcb, 1_000_000), 2 * 65_160);
     assert_eq!(linux.sndbuf.memory(&tcb), 2 * (65_160 + 1_280));
     assert_eq!(linux.append(&mut tcb, 1), 0);
-    assert_eq!(linux.sndbuf.head_end(), Some(65_161));
+    assert_eq!(linux.sndbuf.head_end(), 65_161);
 }
 
 /// `sk_stream_is_writeable`: the free memory must be at least half of the memory in use.
