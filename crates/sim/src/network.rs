@@ -321,11 +321,19 @@ impl<O: Observer> Network<O> {
         }
         link.port.offer(packet, self.now);
         if link.called == Instant::NEVER || !link.port.is_busy(self.now) {
-            self.pump(index);
+            self.pump_idle(index);
         }
     }
 
+    /// Lets a link send now that was idle; see [`Self::pump`].
+    #[inline(never)]
+    fn pump_idle(&mut self, index: usize) {
+        self.pump(index);
+    }
+
     /// Lets a link send now, and requests a call at the next time at which the link can send.
+    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 0.5 % of a run")]
+    #[inline(always)]
     pub(crate) fn pump(&mut self, index: usize) {
         let link = &mut self.links[index];
         if let Some(place) = link.radio {
