@@ -368,9 +368,6 @@ impl Port {
 pub struct PortLog {
     /// Packets that arrived.
     pub offered: u64,
-    /// Packets that wait in the discipline. Every packet offered is sent, dropped or waiting, so
-    /// this count replaces a call of the discipline.
-    waiting: u64,
     /// Packets sent on the link.
     pub sent: u64,
     /// IP bytes of the packets sent.
@@ -379,6 +376,9 @@ pub struct PortLog {
     pub busy: Duration,
     /// The largest backlog in packets.
     pub backlog_max_packets: u64,
+    /// Packets that wait in the discipline. Every packet offered is sent, dropped or waiting, so
+    /// this count replaces a call of the discipline.
+    waiting: u64,
     /// Packets dropped for any reason.
     pub dropped: u64,
     /// Packets dropped, by [`Reason::index`].

@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 
 use aqmlab_core::{Instant, Side};
 
-use crate::reads::{Call, Reads};
+use crate::reads::Reads;
 
 /// The number of bits of a key that identify the actor. The rest of the key's lower half is the
 /// ticket.
@@ -30,6 +30,12 @@ const NEVER: u128 = u128::MAX;
 /// A place in the order of calls: the time and, among calls at one time, the order of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Order(u128);
+
+impl Default for Order {
+    fn default() -> Self {
+        Self::NEVER
+    }
+}
 
 impl Order {
     /// The place after all calls.
@@ -230,22 +236,23 @@ impl Agenda {
         Order(A::rank(self).tree.key(slot.index as usize)).time()
     }
 
-    /// Requests a wake-up.
+    /// Requests a wake-up at `place`, which [`Self::place`] returned for the end that wakes.
     #[inline]
-    pub(crate) fn wake_up(&mut self, call: Call) {
-        self.first_of_hosts = self.first_of_hosts.min(call.place);
-        self.reads.push(call);
+    pub(crate) fn wake_up(&mut self, place: Order) {
+        self.first_of_hosts = self.first_of_hosts.min(place);
+        self.reads.push(place);
     }
 
-    /// Removes and returns the wake-up at `place`. Returns `None` if an actor is called there.
+    /// Removes the wake-up at `place`, which must be the first place of the hosts. Returns false if
+    /// it is not a wake-up.
     #[inline]
-    pub(crate) fn take_wake_up(&mut self, place: Order) -> Option<Call> {
+    pub(crate) fn take_wake_up(&mut self, place: Order) -> bool {
         if place.0 == self.hosts.tree.least {
-            return None;
+            return false;
         }
-        let call = self.reads.pop();
+        self.reads.skip();
         HostActor::on_change(self);
-        call
+        true
     }
 
     /// Returns the place of the next call of the network, or [`Order::NEVER`]. The request remains

@@ -18,7 +18,6 @@ use crate::agenda::{HostActor, NetworkActor, Order, Slot};
 use crate::conn::{Conn, End, Source, notice, tuple_of};
 use crate::network::Network;
 use crate::observer::Observer;
-use crate::reads::Call;
 use crate::sampler::Sampler;
 
 /// The part of an application that the simulator owns.
@@ -75,9 +74,10 @@ impl<O: Observer> World<O> {
                 if host.time() >= end {
                     break;
                 }
-                match agenda.take_wake_up(host) {
-                    Some(call) => self.read(call),
-                    None => self.call_host(host),
+                if agenda.take_wake_up(host) {
+                    self.read(host);
+                } else {
+                    self.call_host(host);
                 }
             }
         }
@@ -255,9 +255,10 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Handles a wake-up. At most wake-ups the application only reads and gets no notice of it.
+    /// Handles the wake-up at `place`. At most wake-ups the application only reads and gets no notice of it.
     #[inline]
-    fn read(&mut self, Call { place, conn: index, side }: Call) {
+    fn read(&mut self, place: Order) {
+        let HostActor::End(index, side) = self.network.agenda.actor(place) else { return };
         let conn = &mut self.conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
         let end = &mut ends[side.index()];
@@ -475,7 +476,7 @@ fn set_timer<O: Observer>(end: &mut End, entry: Entry, network: &mut Network<O>)
             return end.call_at(place, agenda);
         }
         (end.next, end.reads_next) = (place, true);
-        agenda.wake_up(Call { place, conn: end.source.conn, side: end.source.side });
+        agenda.wake_up(place);
     } else if entry != Entry::Waits {
         (end.next, end.reads_next) = (Order::NEVER, false);
     }
