@@ -52,6 +52,15 @@ impl Tcb {
     /// A FIN that the segment would carry counts, too.
     #[inline]
     pub(super) fn fits_window(&self, unsent: u64) -> bool {
+        // In most cases a full-sized segment and a FIN would fit.
+        if self.snd.nxt + u64::from(self.window.mss) < self.snd.window_end() {
+            return true;
+        }
+        self.fits_window_exactly(unsent)
+    }
+
+    #[inline(never)]
+    fn fits_window_exactly(&self, unsent: u64) -> bool {
         let mss = u64::from(self.current_mss());
         let fin = u64::from(self.snd.fin_pending() && unsent <= mss);
         self.snd.nxt + unsent.min(mss) + fin <= self.snd.window_end()
@@ -116,8 +125,8 @@ impl Linux {
         if self.recovery.ca().is_reducing() {
             self.prr.on_sent(sent);
         }
-        if push != Push::Probe {
-            self.schedule_loss_probe(tcb, TimeoutFrom::Head);
+        if is_probed {
+            self.set_loss_probe(tcb, TimeoutFrom::Head);
         }
         false
     }

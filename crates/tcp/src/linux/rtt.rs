@@ -70,12 +70,12 @@ impl RttEstimator {
             return;
         }
         let error = sample as i64 - (rtt.srtt8 >> 3) as i64;
-        rtt.srtt8 = rtt.srtt8.saturating_add_signed(error).max(1);
+        rtt.srtt8 = (rtt.srtt8 as i64 + error).max(1) as u64;
         let mut step = error.abs() - (self.mdev4 >> 2) as i64;
         if error < 0 && step > 0 {
             step >>= 3;
         }
-        self.mdev4 = self.mdev4.saturating_add_signed(step);
+        self.mdev4 = (self.mdev4 as i64 + step).max(0) as u64;
         if self.mdev4 > self.mdev4_max {
             self.mdev4_max = self.mdev4;
             rtt.rttvar4 = rtt.rttvar4.max(self.mdev4_max);
