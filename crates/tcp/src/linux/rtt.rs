@@ -40,6 +40,7 @@ impl RttEstimator {
 
     /// Adds a sample, and computes the timeout without backoff. `una` and `nxt` delimit round
     /// trips.
+    #[inline]
     pub(super) fn sample(
         &mut self,
         rtt: &mut Rtt,
@@ -59,6 +60,7 @@ impl RttEstimator {
     /// variation rises at once, and falls once per round trip. If a sample is below the smoothed
     /// time, the deviation rises at an eighth of the usual speed.
     #[expect(clippy::cast_possible_wrap, reason = "no round trip takes 292 years")]
+    #[inline]
     fn estimate(&mut self, rtt: &mut Rtt, sample: u64, una: u64, nxt: u64) {
         let minimum = self.minimum;
         if rtt.srtt8 == 0 {

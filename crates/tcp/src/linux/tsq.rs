@@ -93,7 +93,7 @@ impl Tcb {
         }
         let burst = self.tso_segments(self.window.mss);
         let wanted = (2 * burst * SEGMENT_MEMORY).max(millisecond);
-        Some(if self.cc.pacing_rate().is_some() { wanted } else { wanted.min(most) })
+        Some(if self.paces { wanted } else { wanted.min(most) })
     }
 }
 
