@@ -322,14 +322,6 @@ mod tests {
     use crate::common::scoreboard::{EVER_RETRANS, Sent};
     use crate::linux::testing;
 
-    fn state(linux: &Linux, tcb: &Tcb) -> String {
-        let Tcb { snd, board, rtt, rate, pacer, timers, stats, window, out, .. } = tcb;
-        format!(
-            "{linux:?} {snd:?} {board:?} {rtt:?} {rate:?} {pacer:?} {timers:?} {stats:?} \
-                 {window:?} {out:?}"
-        )
-    }
-
     #[test]
     fn a_plain_acknowledgement_does_the_same_on_both_paths() {
         let mut rng = Rng::stream(1, "plain");
@@ -371,7 +363,7 @@ mod tests {
             plain += 1;
             short.process_plain_ack(one, &header, &acked);
             long.process_current_ack(other, &header);
-            assert_eq!(state(short, one), state(long, other), "{header:?}");
+            assert_eq!(testing::state(short, one), testing::state(long, other), "{header:?}");
         }
         assert!(plain > 500, "{plain} of 2000 were plain");
     }
@@ -400,7 +392,7 @@ mod tests {
             short.process_ack(one, &header, Ecn::NotEct);
             long.process_current_ack(other, &header);
             other.on_fin_acknowledged();
-            assert_eq!(state(short, one), state(long, other), "{header:?}");
+            assert_eq!(testing::state(short, one), testing::state(long, other), "{header:?}");
         }
     }
 }

@@ -38,6 +38,12 @@ impl Tsq {
         }
     }
 
+    /// Returns whether the driver reports the memory of the queue.
+    #[inline]
+    pub(super) const fn counts_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
     /// Returns whether segments that were held back may now be sent. Returns true only once per
     /// release.
     pub(super) fn take_release(&mut self) -> bool {
