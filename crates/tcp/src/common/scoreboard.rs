@@ -2,9 +2,9 @@
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_input.c` (the tags S, R and L), RFC 6675 §4.
 //!
-//! Segments are stored in sequence order. A list links them in the order of their last
-//! transmission, in which RACK examines them (`tsorted_sent_queue`). A segment keeps its id until
-//! it is acknowledged, so ids serve as links. Segments are never split or merged: one entry is one
+//! Segments are stored in sequence order. A list has them in the order of their last transmission,
+//! in which RACK examines them (`tsorted_sent_queue`). A segment keeps its id until it is
+//! acknowledged, so ids serve as links. Segments are never split or merged: one entry is one
 //! packet on the wire.
 
 mod order;
@@ -35,10 +35,15 @@ pub(crate) struct Originals {
 pub(crate) struct Scoreboard {
     /// The segments. The id of a segment is its number in the ring.
     queue: Ring<Sent>,
-    /// The id of the first segment in transmission order; [`NONE`] if the list is empty.
+    /// The id of the first segment in transmission order; [`NONE`] if the list is empty. Valid only
+    /// while the list is linked.
     head: u32,
-    /// The id of the last segment in transmission order; [`NONE`] if the list is empty.
+    /// The id of the last segment in transmission order; [`NONE`] if the list is empty. Valid only
+    /// while the list is linked.
     tail: u32,
+    /// The id of the first segment that was sent after the last change of the list. The list is
+    /// linked while an earlier segment is outstanding.
+    unchanged_from: u32,
     /// The number of segments tagged S. Without SACK, each counted duplicate acknowledgement stands
     /// for one such segment.
     sacked_out: u32,
@@ -67,6 +72,7 @@ impl Default for Scoreboard {
             queue: Ring::default(),
             head: NONE,
             tail: NONE,
+            unchanged_from: 0,
             sacked_out: 0,
             lost_out: 0,
             retrans_out: 0,
@@ -192,26 +198,25 @@ impl Scoreboard {
     /// Adds a segment that was just transmitted.
     #[inline]
     pub(crate) fn push(&mut self, sent: Sent) {
-        let id = self.end_id();
-        let tail = std::mem::replace(&mut self.tail, id);
-        let flags = sent.flags | LISTED;
-        self.queue.push(Sent { flags, before: tail, after: NONE, ..sent });
-        self.link(tail, id);
+        self.queue.push(Sent { flags: sent.flags | LISTED, ..sent });
+        if self.is_linked() {
+            self.append(self.end_id() - 1);
+        }
     }
 
     /// Removes the first segment, if there is one, and updates the counters of its tags.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub(crate) fn pop(&mut self) {
-        let Some(&Sent { flags, before, after, .. }) = self.queue.front() else { return };
+        let Some(&Sent { flags, .. }) = self.queue.front() else { return };
         self.shrink_first_skb();
         if flags & (SACKED | RETRANS | LOST) != 0 {
             self.sacked_out -= u32::from(flags & SACKED != 0);
             self.retrans_out -= u32::from(flags & RETRANS != 0);
             self.lost_out -= u32::from(flags & LOST != 0);
         }
-        if flags & LISTED != 0 {
-            self.unlink(before, after);
+        if self.is_linked() {
+            self.take_from_list(self.first());
         }
         self.queue.skip(1);
         self.forget_old_hint();
@@ -248,9 +253,12 @@ impl Scoreboard {
     /// transmission order, because no earlier segment is outstanding.
     #[inline]
     pub(crate) fn remove_originals(&mut self, originals: &Originals) {
-        debug_assert_eq!(self.head, self.first(), "originals are first in both orders");
+        debug_assert_eq!(self.oldest(), Some(self.first()), "originals are first in both orders");
+        let is_linked = self.is_linked();
         self.queue.skip(originals.packets as usize);
-        self.unlink(NONE, originals.last.after);
+        if is_linked {
+            self.unlink(NONE, originals.last.after);
+        }
         self.forget_old_hint();
     }
 

@@ -101,6 +101,7 @@ impl Linux {
 
     /// Sets the timer of a delayed acknowledgement. If a timer is already set and expires within a
     /// quarter of the delay, sends the acknowledgement (`tcp_send_delayed_ack`).
+    #[inline]
     fn delay_ack(&mut self, tcb: &mut Tcb) {
         let span = self.delack.delay(tcb);
         let ticks = tcb.clock.ticks(span);

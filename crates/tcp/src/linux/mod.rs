@@ -5,6 +5,7 @@
 //! newer parts switched off.
 
 mod ack;
+mod burst;
 mod cwnd;
 mod data_queue;
 mod delack;

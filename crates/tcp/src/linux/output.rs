@@ -52,6 +52,15 @@ impl Tcb {
     /// A FIN that the segment would carry counts, too.
     #[inline]
     pub(super) fn fits_window(&self, unsent: u64) -> bool {
+        // In most cases a full-sized segment and a FIN would fit.
+        if self.snd.nxt + u64::from(self.window.mss) < self.snd.window_end() {
+            return true;
+        }
+        self.fits_window_exactly(unsent)
+    }
+
+    #[inline(never)]
+    fn fits_window_exactly(&self, unsent: u64) -> bool {
         let mss = u64::from(self.current_mss());
         let fin = u64::from(self.snd.fin_pending() && unsent <= mss);
         self.snd.nxt + unsent.min(mss) + fin <= self.snd.window_end()
@@ -116,17 +125,41 @@ impl Linux {
         if self.recovery.ca().is_reducing() {
             self.prr.on_sent(sent);
         }
-        if push != Push::Probe {
-            self.schedule_loss_probe(tcb, TimeoutFrom::Head);
+        if is_probed {
+            self.set_loss_probe(tcb, TimeoutFrom::Head);
         }
         false
     }
 
     /// Sends a burst in segments of up to `mss` bytes. Returns the number of segments.
+    #[inline]
     fn send_burst(&mut self, tcb: &mut Tcb, burst: Burst, mss: u32) -> u64 {
-        let mut left = burst.bytes;
-        let mut sent = 1;
-        let tags = if self.sndbuf.pushes_at(tcb.snd.nxt + left) { PUSH } else { 0 };
+        let tags = if self.sndbuf.pushes_at(tcb.snd.nxt + burst.bytes) { PUSH } else { 0 };
+        let sent = if self.is_plain(tcb, burst) {
+            self.send_plain(tcb, burst.bytes, mss, tags)
+        } else {
+            self.send_segments(tcb, burst, mss, tags)
+        };
+        tcb.pace(burst.bytes);
+        self.sndbuf.on_sent(tcb.snd.nxt);
+        if burst.bytes < sent * u64::from(mss) {
+            tcb.snd.small_end = tcb.snd.nxt;
+        }
+        // Linux 6.1 checks the space after each burst (`tcp_event_new_data_sent`). The window is
+        // not full while another burst follows, so the buffer grows. Linux 3.17 checks the space
+        // after all bursts. A host whose application never sleeps also checks the space after all
+        // bursts, because the application could otherwise write within a burst.
+        if tcb.profile.bursts && !tcb.never_sleeps() {
+            self.check_space(tcb);
+        }
+        sent
+    }
+
+    /// Sends the segments of a burst. The last segment has the tags `tags`, and the FIN if it
+    /// follows. Returns the number of segments.
+    #[inline(never)]
+    pub(super) fn send_segments(&mut self, tcb: &mut Tcb, burst: Burst, mss: u32, tags: u8) -> u64 {
+        let (mut left, mut sent) = (burst.bytes, 1);
         if left > 0 {
             self.on_data_sent(tcb);
         }
@@ -146,18 +179,6 @@ impl Linux {
         // The last segment of a burst carries PSH only in its first transmission.
         let control = if sent > 1 { TcpFlags::PSH } else { TcpFlags::default() };
         self.send_new(tcb, &header, (left as u32, tags), control, true);
-        tcb.pace(burst.bytes);
-        self.sndbuf.on_sent(tcb.snd.nxt);
-        if burst.bytes < sent * u64::from(mss) {
-            tcb.snd.small_end = tcb.snd.nxt;
-        }
-        // Linux 6.1 checks the space after each burst (`tcp_event_new_data_sent`). The window is
-        // not full while another burst follows, so the buffer grows. Linux 3.17 checks the space
-        // after all bursts. A host whose application never sleeps also checks the space after all
-        // bursts, because the application could otherwise write within a burst.
-        if tcb.profile.bursts && !tcb.never_sleeps() {
-            self.check_space(tcb);
-        }
         sent
     }
 
@@ -186,8 +207,6 @@ impl Linux {
     /// Sends `payload` new bytes, and the FIN if `tags` has it. Callers call [`Self::header`]
     /// before, and for data also [`Self::on_data_sent`]. Retransmissions carry the control bits of
     /// `tags`, but not `control`. `ends_skb` states whether the segment is the last of its `skb`.
-    #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
-    #[inline(always)]
     fn send_new(
         &mut self,
         tcb: &mut Tcb,
@@ -248,7 +267,7 @@ impl Linux {
     /// acknowledge all data received in order, so the timers of acknowledgements stop.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
-    fn header(&mut self, tcb: &mut Tcb) -> TcpHeader {
+    pub(super) fn header(&mut self, tcb: &mut Tcb) -> TcpHeader {
         let window = self.select_window(tcb);
         if self.delack.on_ack_sent() {
             tcb.timers.set_compressed_ack(Instant::NEVER);
