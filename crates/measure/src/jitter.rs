@@ -21,8 +21,9 @@ pub(crate) struct Variation {
     previous: Option<u64>,
     sum: u128,
     n: u64,
-    /// RFC 3550's estimate, times 16.
-    smoothed: u128,
+    /// RFC 3550's estimate in nanoseconds, times 16. A value above 2^64, which means an estimate
+    /// above 36 years, is stored as 2^64 − 1.
+    smoothed: u64,
 }
 
 impl Variation {
@@ -31,11 +32,12 @@ impl Variation {
     #[inline]
     pub(crate) fn follow(&mut self, delay: u64) {
         if let Some(previous) = self.previous {
-            let difference = u128::from(delay.abs_diff(previous));
-            self.sum += difference;
+            let difference = delay.abs_diff(previous);
+            self.sum += u128::from(difference);
             self.n += 1;
             // The rounding follows RFC 3550, appendix A.8.
-            self.smoothed = self.smoothed + difference - ((self.smoothed + 8) >> 4);
+            let decayed = self.smoothed - (self.smoothed.saturating_add(8) >> 4);
+            self.smoothed = decayed.saturating_add(difference);
         }
         self.previous = Some(delay);
     }
@@ -45,7 +47,7 @@ impl Variation {
         let mean = self.sum.checked_div(u128::from(self.n)).unwrap_or(0);
         Jitter {
             mean: Duration::from_nanos(mean as u64),
-            smoothed: Duration::from_nanos((self.smoothed / 16) as u64),
+            smoothed: Duration::from_nanos(self.smoothed / 16),
         }
     }
 }

@@ -45,13 +45,6 @@ pub struct Settings {
 /// [`ended`](Self::ended) when a flow ends by itself.
 pub struct Meter {
     limits: Limits,
-    reorders: bool,
-    /// The width of a step of the series.
-    step: u64,
-    /// The step that contains the last arrival.
-    current: usize,
-    /// The end of the step that contains the last arrival.
-    current_ends: u64,
     flows: Vec<[DirectionMeter; 2]>,
 }
 
@@ -63,31 +56,25 @@ impl Meter {
     ///
     /// If the window is not a whole multiple of the step, or the step is zero.
     pub fn new(settings: Settings, active: &[Range<Instant>]) -> Self {
-        let Settings { window, step, series, end, .. } = settings;
+        let Settings { window, step, series, end, reorders, .. } = settings;
         assert!(
             step > Duration::ZERO && window.as_nanos() % step.as_nanos() == 0,
             "window {window}: allowed are multiples of its step, {step}",
         );
-        let meter = |span| DirectionMeter::new(Active::new(span, step, window), series, end);
-        let step = series.map_or(u64::MAX, |step| step.as_nanos().max(1));
+        let meter =
+            |span| DirectionMeter::new(Active::new(span, step, window), reorders, series, end);
         Self {
-            limits: Limits { from: settings.from, to: settings.to },
-            reorders: settings.reorders,
-            step,
-            current: 0,
-            current_ends: step,
+            limits: Limits::new(settings.from, settings.to),
             flows: active.iter().map(|span| [meter(span), meter(span)]).collect(),
         }
     }
 
     /// Records a packet that passes the tap at its sender.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self, packet: Sent, now: Instant) {
-        let flow = &mut self.flows[packet.flow as usize];
-        // The last arrival at this side, which is the monitor. It is the OUT of the pair whose IN
-        // may be this packet.
-        let out = flow[packet.direction.reverse().index()].arrived();
-        flow[packet.direction.index()].depart(packet, now, out, self.limits);
+        let limits = self.limits;
+        let (meter, back) = self.both(packet.flow, packet.direction);
+        meter.depart(packet, now, back, limits);
     }
 
     /// Records a packet that passes the tap at its receiver.
@@ -100,20 +87,9 @@ impl Meter {
         ip_len: u32,
         now: Instant,
     ) {
-        if now.as_nanos() >= self.current_ends {
-            self.advance(now);
-        }
-        let [up, down] = &mut self.flows[flow as usize];
-        let (meter, back) = match direction {
-            Direction::Up => (up, down),
-            Direction::Down => (down, up),
-        };
-        meter.count(self.current, ip_len, now);
-        if self.reorders {
-            meter.land_anywhere(id, ip_len, now, back, self.limits);
-        } else {
-            meter.land_in_order(id, ip_len, now, back, self.limits);
-        }
+        let limits = self.limits;
+        let (meter, back) = self.both(flow, direction);
+        meter.arrive(id, ip_len, now, back, limits);
     }
 
     /// Records that a flow ends by itself at `at`. The flow's throughput counts the arrivals until
@@ -137,10 +113,17 @@ impl Meter {
         self.flows.into_iter().map(finish).collect()
     }
 
-    #[cold]
-    fn advance(&mut self, now: Instant) {
-        let current = now.as_nanos() / self.step;
-        self.current = current as usize;
-        self.current_ends = (current + 1) * self.step;
+    /// Returns the meter of a direction of a flow, and the meter of the other direction.
+    #[inline]
+    fn both(
+        &mut self,
+        flow: u32,
+        direction: Direction,
+    ) -> (&mut DirectionMeter, &mut DirectionMeter) {
+        let [up, down] = &mut self.flows[flow as usize];
+        match direction {
+            Direction::Up => (up, down),
+            Direction::Down => (down, up),
+        }
     }
 }

@@ -30,7 +30,7 @@ impl Taps {
 }
 
 impl Observer for Taps {
-    #[inline]
+    #[inline(always)]
     fn sent(&mut self, packet: &Packet, now: Instant) {
         let &PacketFields { flow, conn, direction, id, ip_len, .. } = &**packet;
         self.meter.sent(Sent { flow, conn, direction, id, ip_len }, now);
@@ -47,7 +47,7 @@ impl Observer for Taps {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn departed(&mut self, link: usize, packet: &Packet, departure: Departure) {
         let left = packet.enqueued + departure.sojourn;
         self.queues[link].note(&self.frame, left, departure.sojourn, packet.ip_len);
