@@ -8,6 +8,7 @@ use aqmlab_core::{Direction, Duration, Instant, Ring};
 
 use crate::arrivals::{Arrivals, Arrived};
 use crate::jitter::Variation;
+use crate::meter::Settings;
 use crate::pairs::{Passage, RoundTrip, round_trip_by_one_clock};
 use crate::report::DirectionReport;
 use crate::series::Series;
@@ -102,6 +103,9 @@ struct Flight {
 
 /// The meter of one direction of one flow.
 pub(crate) struct DirectionMeter {
+    limits: Limits,
+    /// Whether packets may be reordered. Otherwise no packet of `flights` has arrived.
+    reorders: bool,
     /// The packets in the order of sending, which is also the order of their identities. The first
     /// packet has not arrived.
     flights: Ring<Flight>,
@@ -109,75 +113,81 @@ pub(crate) struct DirectionMeter {
     expected: usize,
     /// The number of `flights` that have arrived.
     landed: usize,
-    /// Whether packets may be reordered. Otherwise no packet of `flights` has arrived.
-    reorders: bool,
     departures: Departures,
     arrived: Out,
-    /// The mark of the other direction's last packet that was used in a pair.
-    served: u32,
     arrivals: Arrivals,
     variation: Variation,
+    /// The measurements. Its round trips are those of the pairs whose IN belongs to this direction.
+    /// Their reference is the sender of the other direction.
     report: DirectionReport,
-    rtt_series: Series,
-    keep_series: bool,
+    /// The mark of the other direction's last packet that was used in a pair.
+    served: u32,
+    /// The round trips over time, as in `report`.
+    rtt_series: Option<Series>,
 }
 
 impl DirectionMeter {
-    /// Returns a meter that counts throughput with `active`, on a path that may reorder packets or
-    /// keeps their order. `series` is the step of the time series, which last until `end`; with
-    /// `None`, there are no time series.
-    pub(crate) fn new(
-        active: Active,
-        reorders: bool,
-        series: Option<Duration>,
-        end: Instant,
-    ) -> Self {
-        let keep = series.is_some();
+    /// Returns a meter that counts throughput with `active`. `settings` are those of the whole
+    /// measurement.
+    pub(crate) fn new(active: Active, settings: &Settings) -> Self {
+        let &Settings { from, to, end, reorders, series, .. } = settings;
         let width = series.unwrap_or(Duration::MAX);
         let bins = end.as_nanos().div_ceil(width.as_nanos().max(1)) as usize;
-        let bins = if keep { bins } else { 0 };
+        let steps = if series.is_some() { bins } else { 0 };
+        let series = series.map(|step| Series::new(step, bins.min(ROOM)));
         Self {
+            limits: Limits::new(from, to),
+            reorders,
             flights: Ring::default(),
             expected: 0,
             landed: 0,
-            reorders,
             departures: Departures::default(),
             arrived: Out::default(),
-            served: 0,
-            arrivals: Arrivals::new(active, bins, width),
+            arrivals: Arrivals::new(active, steps, width),
             variation: Variation::default(),
             report: DirectionReport::default(),
-            rtt_series: Series::new(width, bins.min(ROOM)),
-            keep_series: keep,
+            served: 0,
+            rtt_series: series,
         }
     }
 
     /// Records a packet that passes the tap at its sender. `back` is the meter of the other
     /// direction, whose receiver is this sender. If [`BETWEEN_TAPS`] packets are already between
     /// the taps, removes the oldest of them.
+    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
-    pub(crate) fn depart(&mut self, packet: Sent, now: Instant, back: &mut Self, limits: Limits) {
+    pub(crate) fn depart(&mut self, packet: Sent, now: Instant, back: &Self) {
         let Sent { conn, id, ip_len, .. } = packet;
         debug_assert!(
             self.flights.back().is_none_or(|last| last.id < id),
             "identities rise in the order of sending: {id} is not after the last"
         );
         if now.as_nanos() >= self.departures.until {
-            self.settle_departures();
-            self.begin_departures(now, limits);
+            self.begin_departures(now);
         }
         self.departures.bytes += u64::from(ip_len);
+        if self.flights.is_full() {
+            self.bound_flights();
+        }
         // The last arrival at this side, which is the monitor, is the OUT of the pair whose IN may
         // be this packet.
         let Out { passage: out, mark } = back.arrived;
-        if self.flights.is_full() {
-            self.bound(back, limits);
-        }
         self.flights.push(Flight { id, conn, sent: now, received: Instant::NEVER, out, mark });
     }
 
-    /// Adds the packets sent since the last bound of the interval to the report.
+    /// Begins to count packets at a bound of the interval, or after it.
     #[cold]
+    fn begin_departures(&mut self, now: Instant) {
+        self.settle_departures();
+        self.departures = Departures {
+            bytes: 0,
+            until: self.limits.next_bound(now),
+            first: self.flights.end(),
+            count: self.limits.include(now),
+        };
+    }
+
+    /// Adds the packets sent since the last bound of the interval to the report.
     fn settle_departures(&mut self) {
         let Departures { bytes, first, count, .. } = self.departures;
         if count {
@@ -186,15 +196,13 @@ impl DirectionMeter {
         }
     }
 
-    /// Begins to count packets at a bound of the interval, or after it.
+    /// Keeps the number of packets below [`BETWEEN_TAPS`]. Only a full ring, whose size is a power
+    /// of two, can have so many.
     #[cold]
-    fn begin_departures(&mut self, now: Instant, limits: Limits) {
-        self.departures = Departures {
-            bytes: 0,
-            until: limits.next_bound(now),
-            first: self.flights.end(),
-            count: limits.include(now),
-        };
+    fn bound_flights(&mut self) {
+        if self.flights.len() >= BETWEEN_TAPS {
+            self.give_up_first();
+        }
     }
 
     /// Records that the flow ends by itself at `at`.
@@ -202,62 +210,117 @@ impl DirectionMeter {
         self.arrivals.end(at);
     }
 
-    /// Records a packet that passes the tap at its receiver. `back` is the meter of the other
-    /// direction.
+    /// Records a packet that passes the tap at its receiver.
     ///
     /// Pairs are made in the order of sending, which is the order of the monitor's capture. A
     /// packet is therefore paired once all earlier packets have arrived or are lost.
     #[inline]
-    pub(crate) fn arrive(
-        &mut self,
-        id: u64,
-        ip_len: u32,
-        now: Instant,
-        back: &mut Self,
-        limits: Limits,
-    ) {
+    pub(crate) fn arrive(&mut self, id: u64, ip_len: u32, now: Instant) {
         self.arrivals.count(ip_len, now);
         let mut number = self.expected;
         if !self.flights.holds(number) || self.flights.get(number).id != id {
-            let Some(found) = self.find(id, limits) else { return };
+            let Some(found) = self.find(id) else { return };
             number = found;
         }
         let flight = *self.flights.get(number);
         self.expected = number.wrapping_add(1);
-        self.land(flight.sent, id, ip_len, now, limits);
+        self.land(flight.sent, id, ip_len, now);
         if number == self.flights.first() {
             self.flights.skip(1);
-            self.pair(&flight, now, back, limits);
+            self.pair(&flight, now);
             if self.landed > 0 {
-                self.release(back, limits);
+                self.release();
             }
         } else {
-            self.keep(number, now, back, limits);
+            self.keep(number, now);
         }
     }
 
-    /// Ends the measurement: pairs the remaining arrivals, and counts the missing packets. A
-    /// missing packet is lost if a later packet of its connection has arrived. A later packet of
-    /// another connection proves nothing, because a fair queue may send it first.
-    pub(crate) fn lose_missing(&mut self, back: &mut Self, limits: Limits) {
-        let mut arrived = BTreeSet::new();
-        for flight in self.flights.iter().rev() {
-            if flight.received != Instant::NEVER {
-                arrived.insert(flight.conn);
-            } else if limits.include(flight.sent) {
-                let lost = arrived.contains(&flight.conn);
-                self.report.lost += u64::from(lost);
-                self.report.in_flight += u64::from(!lost);
+    /// Returns the number of the packet with the identity `id`, if it is in flight. On a path that
+    /// keeps the order, earlier packets are lost.
+    #[cold]
+    fn find(&mut self, id: u64) -> Option<usize> {
+        let number = self.flights.partition_point(|flight| flight.id < id);
+        while !self.reorders && self.flights.first() != number {
+            self.lose_first();
+        }
+        let found = self.flights.holds(number).then(|| self.flights.get(number))?;
+        (found.id == id && found.received == Instant::NEVER).then_some(number)
+    }
+
+    /// Counts the arrival at `now` of the packet `id`, which was sent at `sent`.
+    #[inline]
+    fn land(&mut self, sent: Instant, id: u64, ip_len: u32, now: Instant) {
+        let passage = Passage { reference: sent, monitor: now };
+        self.arrived = Out { passage, mark: (id as u32).wrapping_add(1) };
+        let owd = Duration::from_nanos(now.as_nanos() - sent.as_nanos());
+        if self.limits.include(sent) {
+            self.report.bytes_received += u64::from(ip_len);
+            self.report.owd.record(owd);
+            self.variation.follow(owd.as_nanos());
+        }
+    }
+
+    /// Keeps the time of arrival of a packet that must wait for an earlier packet. After
+    /// [`OVERTAKEN`] such arrivals, the earlier packet is lost.
+    #[inline]
+    fn keep(&mut self, number: usize, now: Instant) {
+        self.flights.get_mut(number).received = now;
+        self.landed += 1;
+        while self.landed >= OVERTAKEN {
+            self.give_up_first();
+        }
+    }
+
+    /// Counts the first packet as lost, and pairs the packets that waited for it.
+    #[cold]
+    fn give_up_first(&mut self) {
+        self.lose_first();
+        self.release();
+    }
+
+    /// Removes the first packet, which has not arrived, and counts it as lost.
+    fn lose_first(&mut self) {
+        if let Some(flight) = self.flights.pop() {
+            self.report.lost += u64::from(self.limits.include(flight.sent));
+        }
+    }
+
+    /// Removes the arrived packets at the front of `flights`, and pairs them.
+    #[inline(never)]
+    fn release(&mut self) {
+        while let Some(&flight) = self.flights.front() {
+            if flight.received == Instant::NEVER {
+                return;
             }
-        }
-        for flight in self.flights.clone().iter().filter(|flight| flight.received != Instant::NEVER) {
-            self.pair(flight, flight.received, back, limits);
+            self.flights.skip(1);
+            self.landed -= 1;
+            self.pair(&flight, flight.received);
         }
     }
 
-    /// Returns the active time of the flow, and the measurements.
+    /// Uses a packet that arrived at `now` as the IN of a pair, if its OUT is unused.
+    #[inline]
+    fn pair(&mut self, flight: &Flight, now: Instant) {
+        if flight.mark == self.served {
+            return;
+        }
+        self.served = flight.mark;
+        let inbound = Passage { reference: now, monitor: flight.sent };
+        let RoundTrip { at, rtt } = round_trip_by_one_clock(flight.out, inbound);
+        if let Some(series) = &mut self.rtt_series {
+            series.record(at, rtt);
+        }
+        if self.limits.include(at) {
+            self.report.rtt.record(rtt);
+        }
+    }
+
+    /// Ends the measurement. Returns the active time of the flow, and the measurements with the
+    /// round trips of the other direction.
     pub(crate) fn finish(mut self) -> (Range<Instant>, DirectionReport) {
         self.settle_departures();
+        self.lose_missing();
         let Arrived { total, active, while_active, windows, steps } = self.arrivals.finish();
         let report = DirectionReport {
             packets_received: self.report.owd.count(),
@@ -265,102 +328,31 @@ impl DirectionMeter {
             active_bytes: while_active,
             windows,
             steps,
-            rtt_series: self.rtt_series.finish(),
+            rtt_series: self.rtt_series.map_or_else(Vec::new, Series::finish),
             jitter: self.variation.jitter(),
             ..self.report
         };
         (active, report)
     }
 
-    /// Returns the number of the packet with the identity `id`, if it is in flight. On a path that
-    /// keeps the order, earlier packets are lost.
-    #[cold]
-    fn find(&mut self, id: u64, limits: Limits) -> Option<usize> {
-        let number = self.flights.partition_point(|flight| flight.id < id);
-        while !self.reorders && self.flights.first() != number {
-            self.lose_first(limits);
-        }
-        let found = self.flights.holds(number).then(|| self.flights.get(number))?;
-        (found.id == id && found.received == Instant::NEVER).then_some(number)
-    }
-
-    /// Keeps the time of arrival of a packet that must wait for an earlier packet. After
-    /// [`OVERTAKEN`] such arrivals, the earlier packet is lost.
-    #[inline]
-    fn keep(&mut self, number: usize, now: Instant, back: &mut Self, limits: Limits) {
-        self.flights.get_mut(number).received = now;
-        self.landed += 1;
-        while self.landed >= OVERTAKEN {
-            self.give_up_first(back, limits);
-        }
-    }
-
-    /// Removes the arrived packets at the front of `flights`, and pairs them.
-    #[inline(never)]
-    fn release(&mut self, back: &mut Self, limits: Limits) {
-        while let Some(&flight) = self.flights.front() {
-            if flight.received == Instant::NEVER {
-                return;
+    /// Pairs the remaining arrivals, and counts the missing packets. A missing packet is lost if a
+    /// later packet of its connection has arrived. A later packet of another connection proves
+    /// nothing, because a fair queue may send it first.
+    fn lose_missing(&mut self) {
+        let mut arrived = BTreeSet::new();
+        for flight in self.flights.iter().rev() {
+            if flight.received != Instant::NEVER {
+                arrived.insert(flight.conn);
+            } else if self.limits.include(flight.sent) {
+                let lost = arrived.contains(&flight.conn);
+                self.report.lost += u64::from(lost);
+                self.report.in_flight += u64::from(!lost);
             }
-            self.flights.skip(1);
-            self.landed -= 1;
-            self.pair(&flight, flight.received, back, limits);
         }
-    }
-
-    /// Keeps the number of packets below [`BETWEEN_TAPS`]. Only a full ring, whose size is a power
-    /// of two, can have so many.
-    #[cold]
-    #[inline(never)]
-    fn bound(&mut self, back: &mut Self, limits: Limits) {
-        if self.flights.len() >= BETWEEN_TAPS {
-            self.give_up_first(back, limits);
-        }
-    }
-
-    /// Counts the first packet as lost. The packets that waited for it are paired.
-    #[cold]
-    fn give_up_first(&mut self, back: &mut Self, limits: Limits) {
-        self.lose_first(limits);
-        self.release(back, limits);
-    }
-
-    /// Removes the first packet, which has not arrived, and counts it as lost.
-    #[cold]
-    fn lose_first(&mut self, limits: Limits) {
-        if let Some(flight) = self.flights.pop() {
-            self.report.lost += u64::from(limits.include(flight.sent));
-        }
-    }
-
-    /// Counts the arrival at `now` of the packet `id`, which was sent at `sent`.
-    #[inline]
-    fn land(&mut self, sent: Instant, id: u64, ip_len: u32, now: Instant, limits: Limits) {
-        let passage = Passage { reference: sent, monitor: now };
-        self.arrived = Out { passage, mark: (id as u32).wrapping_add(1) };
-        let owd = now.since(sent);
-        if limits.include(sent) {
-            self.report.bytes_received += u64::from(ip_len);
-            self.report.owd.record(owd);
-            self.variation.follow(owd.as_nanos());
-        }
-    }
-
-    /// Uses a packet that arrived at `now` as the IN of a pair, if its OUT is unused. The pair is a
-    /// round trip measured at the sender of the other direction, which is the reference.
-    #[inline]
-    fn pair(&mut self, flight: &Flight, now: Instant, back: &mut Self, limits: Limits) {
-        if flight.mark == self.served {
-            return;
-        }
-        self.served = flight.mark;
-        let inbound = Passage { reference: now, monitor: flight.sent };
-        let RoundTrip { at, rtt } = round_trip_by_one_clock(flight.out, inbound);
-        if back.keep_series {
-            back.rtt_series.record(at, rtt);
-        }
-        if limits.include(at) {
-            back.report.rtt.record(rtt);
+        while let Some(flight) = self.flights.pop() {
+            if flight.received != Instant::NEVER {
+                self.pair(&flight, flight.received);
+            }
         }
     }
 }

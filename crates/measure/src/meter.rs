@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use aqmlab_core::{Direction, Duration, Instant};
 
-use crate::direction_meter::{DirectionMeter, Limits, Sent};
+use crate::direction_meter::{DirectionMeter, Sent};
 use crate::report::FlowReport;
 use crate::throughput::Active;
 
@@ -44,7 +44,7 @@ pub struct Settings {
 /// of sending. A packet that arrives without having been sent counts in throughput only. Call
 /// [`ended`](Self::ended) when a flow ends by itself.
 pub struct Meter {
-    limits: Limits,
+    /// The meters of both directions of each flow, by [`Direction::index`].
     flows: Vec<[DirectionMeter; 2]>,
 }
 
@@ -56,25 +56,25 @@ impl Meter {
     ///
     /// If the window is not a whole multiple of the step, or the step is zero.
     pub fn new(settings: Settings, active: &[Range<Instant>]) -> Self {
-        let Settings { window, step, series, end, reorders, .. } = settings;
+        let Settings { window, step, .. } = settings;
         assert!(
             step > Duration::ZERO && window.as_nanos() % step.as_nanos() == 0,
             "window {window}: allowed are multiples of its step, {step}",
         );
-        let meter =
-            |span| DirectionMeter::new(Active::new(span, step, window), reorders, series, end);
-        Self {
-            limits: Limits::new(settings.from, settings.to),
-            flows: active.iter().map(|span| [meter(span), meter(span)]).collect(),
-        }
+        let meter = |span| DirectionMeter::new(Active::new(span, step, window), &settings);
+        Self { flows: active.iter().map(|span| [meter(span), meter(span)]).collect() }
     }
 
     /// Records a packet that passes the tap at its sender.
+    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub fn sent(&mut self, packet: Sent, now: Instant) {
-        let limits = self.limits;
-        let (meter, back) = self.both(packet.flow, packet.direction);
-        meter.depart(packet, now, back, limits);
+        let [up, down] = &mut self.flows[packet.flow as usize];
+        let (meter, back) = match packet.direction {
+            Direction::Up => (up, down),
+            Direction::Down => (down, up),
+        };
+        meter.depart(packet, now, back);
     }
 
     /// Records a packet that passes the tap at its receiver.
@@ -87,9 +87,7 @@ impl Meter {
         ip_len: u32,
         now: Instant,
     ) {
-        let limits = self.limits;
-        let (meter, back) = self.both(flow, direction);
-        meter.arrive(id, ip_len, now, back, limits);
+        self.flows[flow as usize][direction.index()].arrive(id, ip_len, now);
     }
 
     /// Records that a flow ends by itself at `at`. The flow's throughput counts the arrivals until
@@ -103,27 +101,12 @@ impl Meter {
     /// Ends the measurement and returns the reports of the flows. A missing packet counts as in
     /// flight, not as lost, if no later packet of its connection arrived.
     pub fn finish(self) -> Vec<FlowReport> {
-        let limits = self.limits;
-        let finish = |[mut up, mut down]: [DirectionMeter; 2]| {
-            up.lose_missing(&mut down, limits);
-            down.lose_missing(&mut up, limits);
-            let ((active, up), (_, down)) = (up.finish(), down.finish());
+        let finish = |flow: [DirectionMeter; 2]| {
+            let [(active, mut up), (_, mut down)] = flow.map(DirectionMeter::finish);
+            std::mem::swap(&mut up.rtt, &mut down.rtt);
+            std::mem::swap(&mut up.rtt_series, &mut down.rtt_series);
             FlowReport { active, directions: [up, down] }
         };
         self.flows.into_iter().map(finish).collect()
-    }
-
-    /// Returns the meter of a direction of a flow, and the meter of the other direction.
-    #[inline]
-    fn both(
-        &mut self,
-        flow: u32,
-        direction: Direction,
-    ) -> (&mut DirectionMeter, &mut DirectionMeter) {
-        let [up, down] = &mut self.flows[flow as usize];
-        match direction {
-            Direction::Up => (up, down),
-            Direction::Down => (down, up),
-        }
     }
 }
