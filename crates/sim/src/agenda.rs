@@ -47,10 +47,10 @@ impl Order {
         Instant::from_nanos((self.0 >> 64) as u64)
     }
 
-    /// Returns the index of the actor among the actors of its rank.
+    /// Returns the code of the actor; see [`Actor::code`].
     #[inline]
-    const fn index(self) -> usize {
-        (self.0 as u64 & SLOT_MASK) as usize
+    const fn code(self) -> u32 {
+        (self.0 as u64 & SLOT_MASK) as u32
     }
 }
 
@@ -79,7 +79,10 @@ pub(crate) enum HostActor {
 /// The number that identifies an actor of type `A` in the agenda.
 #[derive(Debug)]
 pub(crate) struct Slot<A> {
+    /// The actor's leaf in the tree of its rank.
     index: u32,
+    /// The actor's code in keys.
+    code: u32,
     rank: PhantomData<A>,
 }
 
@@ -92,23 +95,22 @@ impl<A> Clone for Slot<A> {
 
 impl<A> Copy for Slot<A> {}
 
-impl<A> Slot<A> {
-    /// Returns the slot of the actor that was the `index`-th to register.
-    pub(crate) const fn new(index: u32) -> Self {
-        Self { index, rank: PhantomData }
-    }
-}
-
 /// A type of actors, all of the same rank.
 pub(crate) trait Actor: Copy {
     /// Returns the actors of this type.
     fn rank(agenda: &Agenda) -> &Rank<Self>;
     /// Returns the actors of this type.
     fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self>;
+    /// Returns the code that identifies the actor at leaf `index` in keys.
+    fn code(self, index: u32) -> u32;
+    /// Returns the actor with this code.
+    fn with_code(code: u32, rank: &Rank<Self>) -> Self;
     /// Updates the places that the agenda derives from the tree of this type.
     fn on_change(agenda: &mut Agenda);
 }
 
+/// The code has the kind of the actor in its two lowest bits, and then its number, so that the next
+/// actor is found without a table.
 impl Actor for NetworkActor {
     #[inline]
     fn rank(agenda: &Agenda) -> &Rank<Self> {
@@ -120,10 +122,28 @@ impl Actor for NetworkActor {
         &mut agenda.network
     }
 
+    fn code(self, _index: u32) -> u32 {
+        match self {
+            Self::Link(link) => link << 2,
+            Self::Line(line) => line << 2 | 1,
+            Self::Medium(medium) => medium << 2 | 2,
+        }
+    }
+
+    #[inline]
+    fn with_code(code: u32, _rank: &Rank<Self>) -> Self {
+        match code & 3 {
+            0 => Self::Link(code >> 2),
+            1 => Self::Line(code >> 2),
+            _ => Self::Medium(code >> 2),
+        }
+    }
+
     #[inline]
     fn on_change(_agenda: &mut Agenda) {}
 }
 
+/// The code is the number of the leaf.
 impl Actor for HostActor {
     #[inline]
     fn rank(agenda: &Agenda) -> &Rank<Self> {
@@ -133,6 +153,15 @@ impl Actor for HostActor {
     #[inline]
     fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self> {
         &mut agenda.hosts
+    }
+
+    fn code(self, index: u32) -> u32 {
+        index
+    }
+
+    #[inline]
+    fn with_code(code: u32, rank: &Rank<Self>) -> Self {
+        rank.actors[code as usize]
     }
 
     #[inline]
@@ -173,7 +202,7 @@ impl Agenda {
     ///
     /// # Panics
     ///
-    /// If there are already 2²⁰ actors of the same rank.
+    /// If there are already 2²⁰ hosts' actors, or 2¹⁸ actors of one kind in the network.
     pub(crate) fn register<A: Actor>(&mut self, actor: A) -> Slot<A> {
         A::rank_mut(self).join(actor)
     }
@@ -181,13 +210,13 @@ impl Agenda {
     /// Withdraws the request of a slot, and frees the slot.
     pub(crate) fn leave<A: Actor>(&mut self, slot: Slot<A>) {
         self.clear(slot);
-        A::rank_mut(self).vacant.push(slot);
+        A::rank_mut(self).vacant.push(slot.index);
     }
 
     /// Returns the actor that is called at `place`.
     #[inline]
     pub(crate) fn actor<A: Actor>(&self, place: Order) -> A {
-        A::rank(self).actors[place.index()]
+        A::with_code(place.code(), A::rank(self))
     }
 
     /// Returns a new ticket. Calls at one time are in order of their tickets.
@@ -274,7 +303,7 @@ impl Agenda {
 /// Returns the place of a call of `slot` at `at` with this ticket.
 #[inline]
 fn key<A>(slot: Slot<A>, at: Instant, ticket: u64) -> Order {
-    let lower = ticket << SLOT_BITS | u64::from(slot.index);
+    let lower = ticket << SLOT_BITS | u64::from(slot.code);
     Order(u128::from(at.as_nanos()) << 64 | u128::from(lower))
 }
 
@@ -282,27 +311,29 @@ fn key<A>(slot: Slot<A>, at: Instant, ticket: u64) -> Order {
 #[derive(Debug)]
 pub(crate) struct Rank<A> {
     tree: Tree,
-    /// The actors, by slot.
+    /// The actors, by leaf.
     actors: Vec<A>,
-    /// The slots that were freed.
-    vacant: Vec<Slot<A>>,
+    /// The leaves that were freed.
+    vacant: Vec<u32>,
 }
 
 impl<A> Rank<A> {
     const fn new() -> Self {
         Self { tree: Tree::new(), actors: Vec::new(), vacant: Vec::new() }
     }
+}
 
+impl<A: Actor> Rank<A> {
     fn join(&mut self, actor: A) -> Slot<A> {
-        if let Some(slot) = self.vacant.pop() {
-            self.actors[slot.index as usize] = actor;
-            return slot;
+        let index = self.vacant.pop().unwrap_or(self.actors.len() as u32);
+        let code = actor.code(index);
+        assert!(u64::from(code) <= SLOT_MASK, "more than {} actors of a rank", SLOT_MASK + 1);
+        self.tree.make_room(index as usize);
+        match self.actors.get_mut(index as usize) {
+            Some(former) => *former = actor,
+            None => self.actors.push(actor),
         }
-        let index = self.actors.len();
-        assert!(index as u64 <= SLOT_MASK, "more than {} actors of a rank", SLOT_MASK + 1);
-        self.tree.make_room(index);
-        self.actors.push(actor);
-        Slot::new(index as u32)
+        Slot { index, code, rank: PhantomData }
     }
 }
 
