@@ -14,6 +14,7 @@ mod feedback;
 mod handshake;
 mod input;
 mod loss;
+mod next_data;
 mod ooo_queue;
 mod output;
 mod pacing_rate;

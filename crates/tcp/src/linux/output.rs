@@ -246,11 +246,16 @@ impl Linux {
     /// Sends an acknowledgement at once.
     pub(crate) fn send_ack(&mut self, tcb: &mut Tcb) {
         let seq = tcb.snd.max.max(tcb.snd.nxt);
-        self.emit(tcb, (seq, 0), TcpFlags::default(), Transmission::Original);
+        if tcb.sends_plainly() {
+            let header = self.header(tcb);
+            tcb.emit_ack(TcpHeader { seq, ..header });
+        } else {
+            self.emit(tcb, (seq, 0), TcpFlags::default(), Transmission::Original);
+        }
     }
 
     /// Sends a segment. `bytes` is its sequence number and its payload length.
-    #[inline]
+    #[inline(never)]
     pub(super) fn emit(
         &mut self,
         tcb: &mut Tcb,

@@ -37,6 +37,12 @@ impl Tlp {
         self.high_seq != 0
     }
 
+    /// Returns whether the timer is to be set after data has been sent.
+    #[inline]
+    pub(super) const fn is_postponed(&self) -> bool {
+        self.is_postponed
+    }
+
     /// Returns whether a probe is in flight that is a retransmission.
     pub(super) const fn has_retransmitted(&self) -> bool {
         self.is_in_flight() && self.repeats
@@ -91,7 +97,6 @@ impl Linux {
 
     /// Sets the timer for a probe as [`Self::schedule_loss_probe`] does. A segment is outstanding,
     /// and a probe is permitted.
-    #[inline]
     pub(super) fn set_loss_probe(&mut self, tcb: &mut Tcb, timeout: TimeoutFrom) {
         self.tlp.is_postponed = false;
         let mut span = if tcb.rtt.srtt().is_some() {
