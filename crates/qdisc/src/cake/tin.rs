@@ -12,6 +12,7 @@ use super::sets::{Hosts, SLOTS, Tags, Way};
 use super::settings::Isolation;
 use super::shaper::Clock;
 use crate::aqm::cobalt::{self, Blue, Cobalt};
+use crate::flows::spread;
 
 /// The state of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +52,7 @@ pub(super) struct Flow {
 #[derive(Clone, Copy)]
 pub(super) struct Hashes {
     pub(super) flow: u32,
+    /// The salted addresses, which are hashed only for a new flow.
     pub(super) hosts: [u32; 2],
 }
 
@@ -146,9 +148,9 @@ impl Tin {
                 }
             }
         }
-        for (end, hash) in hosts.into_iter().enumerate() {
+        for (end, address) in hosts.into_iter().enumerate() {
             if self.isolation.limits[end] {
-                self.flows[slot].hosts[end] = self.hosts[end].find(hash);
+                self.flows[slot].hosts[end] = self.hosts[end].find(spread(address));
             }
         }
         if set == Set::Bulk {
@@ -178,16 +180,21 @@ impl Tin {
         i64::from((u32::from(self.flow_quantum) * share + u32::from(rng.next_u16())) >> 16)
     }
 
-    /// Counts an arrival of `len` bytes. `removed` is the length of the acknowledgement that the
-    /// arrival removed, or zero.
+    /// Counts an arrival of `len` bytes.
     #[inline]
-    pub(super) fn grow(&mut self, slot: usize, len: u32, removed: u32) {
+    pub(super) fn grow(&mut self, slot: usize, len: u32) {
         self.counters.packets += 1;
         self.counters.bytes += u64::from(len);
         self.counters.max_len = self.counters.max_len.max(len);
-        let backlog = &mut self.flows[slot].backlog;
-        *backlog = *backlog + len - removed;
-        self.backlog = self.backlog + len - removed;
+        self.flows[slot].backlog += len;
+        self.backlog += len;
+    }
+
+    /// Records that `len` bytes of a flow were removed.
+    #[inline]
+    pub(super) fn shrink(&mut self, slot: usize, len: u32) {
+        self.flows[slot].backlog -= len;
+        self.backlog -= len;
     }
 
     /// Removes the first packet of a queue, if there is one.
