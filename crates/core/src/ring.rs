@@ -87,6 +87,18 @@ impl<T: Default> Ring<T> {
         Some(std::mem::take(&mut self.places[place]))
     }
 
+    /// Removes the value at the front, if there is one, and returns its place. The value stays in
+    /// its place until a new value overwrites it, except what the caller takes out of it.
+    #[inline]
+    pub fn pop_place(&mut self) -> Option<&mut T> {
+        if self.is_empty() {
+            return None;
+        }
+        let place = self.place(self.head);
+        self.head = self.head.wrapping_add(1);
+        Some(&mut self.places[place])
+    }
+
     /// Removes up to `count` values at the front. They stay in their places until new values
     /// overwrite them.
     #[inline]

@@ -5,11 +5,20 @@
 //! agenda's size is therefore the number of actors, not of packets, and changing a time leaves no
 //! stale entry.
 //!
-//! The agenda is a tournament tree: every inner node holds the smallest key of its four children. A
+//! The actors have two ranks. Links and lines are few, and are called for every packet. Hosts may
+//! be many, and are called rarely. Each rank has its own tree, so that a link's path to the root
+//! does not grow with the number of connections. The wake-ups of applications are in a queue beside
+//! the tree of the hosts, because most calls of the ends of connections are wake-ups.
+//!
+//! A tree is a tournament tree: every inner node holds the smallest key of its four children. A
 //! change of a time repeats the comparisons on the path to the root, up to the first node whose key
 //! stays the same. No other node changes.
 
+use std::marker::PhantomData;
+
 use aqmlab_core::{Instant, Side};
+
+use crate::reads::Reads;
 
 /// The number of bits of a key that identify the actor. The rest of the key's lower half is the
 /// ticket.
@@ -22,36 +31,43 @@ const NEVER: u128 = u128::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Order(u128);
 
+impl Default for Order {
+    fn default() -> Self {
+        Self::NEVER
+    }
+}
+
 impl Order {
     /// The place after all calls.
     pub(crate) const NEVER: Self = Self(NEVER);
-
-    /// Returns the time and the actor of the call.
-    #[inline]
-    pub(crate) const fn call(self) -> (Instant, Slot) {
-        (self.time(), Slot((self.0 as u64 & SLOT_MASK) as u32))
-    }
 
     /// Returns the time of the call.
     #[inline]
     pub(crate) const fn time(self) -> Instant {
         Instant::from_nanos((self.0 >> 64) as u64)
     }
+
+    /// Returns the index of the actor among the actors of its rank.
+    #[inline]
+    const fn index(self) -> usize {
+        (self.0 as u64 & SLOT_MASK) as usize
+    }
 }
 
-/// The number that identifies an actor in the agenda.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Slot(pub(crate) u32);
-
-/// An actor: a part of the world that the agenda calls.
+/// A part of the network that the agenda calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Actor {
+pub(crate) enum NetworkActor {
     /// A link that becomes free while packets are queued.
     Link(u32),
     /// A delay line when its first packet arrives.
     Line(u32),
     /// A medium on which an exchange begins or ends.
     Medium(u32),
+}
+
+/// A part of a host, or the sampler, that the agenda calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HostActor {
     /// An application at a wake-up, its start or its stop.
     App(u32),
     /// One end of a connection, when a timer may have expired.
@@ -60,37 +76,68 @@ pub(crate) enum Actor {
     Sampler,
 }
 
-/// The group of an actor. Links and lines are few, and are called for every packet. Hosts may be
-/// many, and are called rarely. Each group has its own tree, so that a link's path to the root does
-/// not grow with the number of connections.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rank {
-    /// Links, lines and media.
-    Network,
-    /// Applications, connections, the sampler.
-    Host,
+/// The number that identifies an actor of type `A` in the agenda.
+#[derive(Debug)]
+pub(crate) struct Slot<A> {
+    index: u32,
+    rank: PhantomData<A>,
 }
 
-impl Actor {
-    const fn rank(self) -> Rank {
-        match self {
-            Self::Link(_) | Self::Line(_) | Self::Medium(_) => Rank::Network,
-            Self::App(_) | Self::End(..) | Self::Sampler => Rank::Host,
-        }
+// `derive` would require `A: Copy`.
+impl<A> Clone for Slot<A> {
+    fn clone(&self) -> Self {
+        *self
     }
 }
 
-impl Slot {
-    /// Returns the index of the actor's tree in [`Agenda::trees`].
+impl<A> Copy for Slot<A> {}
+
+impl<A> Slot<A> {
+    /// Returns the slot of the actor that was the `index`-th to register.
+    pub(crate) const fn new(index: u32) -> Self {
+        Self { index, rank: PhantomData }
+    }
+}
+
+/// A type of actors, all of the same rank.
+pub(crate) trait Actor: Copy {
+    /// Returns the actors of this type.
+    fn rank(agenda: &Agenda) -> &Rank<Self>;
+    /// Returns the actors of this type.
+    fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self>;
+    /// Updates the places that the agenda derives from the tree of this type.
+    fn on_change(agenda: &mut Agenda);
+}
+
+impl Actor for NetworkActor {
     #[inline]
-    const fn rank(self) -> usize {
-        (self.0 % 2) as usize
+    fn rank(agenda: &Agenda) -> &Rank<Self> {
+        &agenda.network
     }
 
-    /// Returns the actor's index among the actors of its rank.
     #[inline]
-    const fn index(self) -> usize {
-        (self.0 / 2) as usize
+    fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self> {
+        &mut agenda.network
+    }
+
+    #[inline]
+    fn on_change(_agenda: &mut Agenda) {}
+}
+
+impl Actor for HostActor {
+    #[inline]
+    fn rank(agenda: &Agenda) -> &Rank<Self> {
+        &agenda.hosts
+    }
+
+    #[inline]
+    fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self> {
+        &mut agenda.hosts
+    }
+
+    #[inline]
+    fn on_change(agenda: &mut Agenda) {
+        agenda.first_of_hosts = Order(agenda.hosts.tree.least).min(agenda.reads.first());
     }
 }
 
@@ -101,48 +148,46 @@ impl Slot {
 /// runs deterministic.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// The trees, by rank.
-    trees: [Tree; 2],
-    /// The actors, by slot.
-    actors: Vec<Actor>,
+    network: Rank<NetworkActor>,
+    hosts: Rank<HostActor>,
+    /// The pending wake-ups of applications.
+    reads: Reads,
+    /// The place of the first call of a host's actor or of the first wake-up.
+    first_of_hosts: Order,
     tickets: u64,
 }
 
 impl Agenda {
     /// Returns an agenda without actors.
     pub(crate) fn new() -> Self {
-        let trees = [Tree::new(), Tree::new()];
-        Self { trees, actors: Vec::new(), tickets: 0 }
+        Self {
+            network: Rank::new(),
+            hosts: Rank::new(),
+            reads: Reads::default(),
+            first_of_hosts: Order::NEVER,
+            tickets: 0,
+        }
     }
 
     /// Assigns a slot to an actor, and returns the slot. The actor has no request yet.
     ///
     /// # Panics
     ///
-    /// If there are already 2¹⁹ actors of the same rank.
-    pub(crate) fn register(&mut self, actor: Actor) -> Slot {
-        let rank = actor.rank() as usize;
-        let index = self.trees[rank].join();
-        let slot = index * 2 + rank;
-        assert!(slot as u64 <= SLOT_MASK, "more than {} actors of a rank", SLOT_MASK / 2);
-        if slot >= self.actors.len() {
-            // Slots of the other rank that are not yet assigned hold this actor in the meantime.
-            self.actors.resize(slot + 1, actor);
-        }
-        self.actors[slot] = actor;
-        Slot(slot as u32)
-    }
-
-    /// Returns the actor of a slot.
-    #[inline]
-    pub(crate) fn actor(&self, slot: Slot) -> Actor {
-        self.actors[slot.0 as usize]
+    /// If there are already 2²⁰ actors of the same rank.
+    pub(crate) fn register<A: Actor>(&mut self, actor: A) -> Slot<A> {
+        A::rank_mut(self).join(actor)
     }
 
     /// Withdraws the request of a slot, and frees the slot.
-    pub(crate) fn leave(&mut self, slot: Slot) {
+    pub(crate) fn leave<A: Actor>(&mut self, slot: Slot<A>) {
         self.clear(slot);
-        self.trees[slot.rank()].vacant.push(slot.index());
+        A::rank_mut(self).vacant.push(slot);
+    }
+
+    /// Returns the actor that is called at `place`.
+    #[inline]
+    pub(crate) fn actor<A: Actor>(&self, place: Order) -> A {
+        A::rank(self).actors[place.index()]
     }
 
     /// Returns a new ticket. Calls at one time are in order of their tickets.
@@ -154,7 +199,7 @@ impl Agenda {
 
     /// Returns the place of a call of `slot` at `at`, after all earlier requests for that time.
     #[inline]
-    pub(crate) fn place(&mut self, slot: Slot, at: Instant) -> Order {
+    pub(crate) fn place<A: Actor>(&mut self, slot: Slot<A>, at: Instant) -> Order {
         let ticket = self.ticket();
         key(slot, at, ticket)
     }
@@ -162,47 +207,103 @@ impl Agenda {
     /// Requests a call of `slot` at a place that [`Self::place`] returned for it. [`Order::NEVER`]
     /// withdraws the request.
     #[inline]
-    pub(crate) fn set_at(&mut self, slot: Slot, place: Order) {
-        self.trees[slot.rank()].replay(slot.index(), place.0);
+    pub(crate) fn set_at<A: Actor>(&mut self, slot: Slot<A>, place: Order) {
+        A::rank_mut(self).tree.replay(slot.index as usize, place.0);
+        A::on_change(self);
     }
 
     /// Requests a call of `slot` at `at`, after all earlier requests for that time.
     #[inline]
-    pub(crate) fn set(&mut self, slot: Slot, at: Instant) {
+    pub(crate) fn set<A: Actor>(&mut self, slot: Slot<A>, at: Instant) {
         let ticket = self.ticket();
         self.set_with(slot, at, ticket);
     }
 
     /// Requests a call of `slot` at `at`, with a ticket taken earlier.
     #[inline]
-    pub(crate) fn set_with(&mut self, slot: Slot, at: Instant, ticket: u64) {
+    pub(crate) fn set_with<A: Actor>(&mut self, slot: Slot<A>, at: Instant, ticket: u64) {
         self.set_at(slot, key(slot, at, ticket));
     }
 
     /// Withdraws the request of `slot`, if any.
     #[inline]
-    pub(crate) fn clear(&mut self, slot: Slot) {
-        self.trees[slot.rank()].replay(slot.index(), NEVER);
+    pub(crate) fn clear<A: Actor>(&mut self, slot: Slot<A>) {
+        self.set_at(slot, Order::NEVER);
     }
 
     /// Returns the time of the next call of `slot`, or [`Instant::NEVER`].
-    pub(crate) fn due(&self, slot: Slot) -> Instant {
-        Order(self.trees[slot.rank()].key(slot.index())).time()
+    pub(crate) fn due<A: Actor>(&self, slot: Slot<A>) -> Instant {
+        Order(A::rank(self).tree.key(slot.index as usize)).time()
     }
 
-    /// Returns the place of the next call of any actor, or [`Order::NEVER`]. The request remains
+    /// Requests a wake-up at `place`, which [`Self::place`] returned for the end that wakes.
+    #[inline]
+    pub(crate) fn wake_up(&mut self, place: Order) {
+        self.first_of_hosts = self.first_of_hosts.min(place);
+        self.reads.push(place);
+    }
+
+    /// Removes the wake-up at `place`, which must be the first place of the hosts. Returns false if
+    /// it is not a wake-up.
+    #[inline]
+    pub(crate) fn take_wake_up(&mut self, place: Order) -> bool {
+        if place.0 == self.hosts.tree.least {
+            return false;
+        }
+        self.reads.skip();
+        HostActor::on_change(self);
+        true
+    }
+
+    /// Returns the place of the next call of the network, or [`Order::NEVER`]. The request remains
     /// until it is changed or cleared.
     #[inline]
-    pub(crate) fn first(&self) -> Order {
-        Order(self.trees[0].least.min(self.trees[1].least))
+    pub(crate) const fn first_of_network(&self) -> Order {
+        Order(self.network.tree.least)
+    }
+
+    /// Returns the place of the next call of a host's actor, or of the next wake-up if it is
+    /// earlier. Returns [`Order::NEVER`] if there is neither. The request remains until it is
+    /// changed or cleared, or the wake-up is taken.
+    #[inline]
+    pub(crate) const fn first_of_hosts(&self) -> Order {
+        self.first_of_hosts
     }
 }
 
 /// Returns the place of a call of `slot` at `at` with this ticket.
 #[inline]
-fn key(slot: Slot, at: Instant, ticket: u64) -> Order {
-    let lower = ticket << SLOT_BITS | u64::from(slot.0);
+fn key<A>(slot: Slot<A>, at: Instant, ticket: u64) -> Order {
+    let lower = ticket << SLOT_BITS | u64::from(slot.index);
     Order(u128::from(at.as_nanos()) << 64 | u128::from(lower))
+}
+
+/// The actors of one rank.
+#[derive(Debug)]
+pub(crate) struct Rank<A> {
+    tree: Tree,
+    /// The actors, by slot.
+    actors: Vec<A>,
+    /// The slots that were freed.
+    vacant: Vec<Slot<A>>,
+}
+
+impl<A> Rank<A> {
+    const fn new() -> Self {
+        Self { tree: Tree::new(), actors: Vec::new(), vacant: Vec::new() }
+    }
+
+    fn join(&mut self, actor: A) -> Slot<A> {
+        if let Some(slot) = self.vacant.pop() {
+            self.actors[slot.index as usize] = actor;
+            return slot;
+        }
+        let index = self.actors.len();
+        assert!(index as u64 <= SLOT_MASK, "more than {} actors of a rank", SLOT_MASK + 1);
+        self.tree.make_room(index);
+        self.actors.push(actor);
+        Slot::new(index as u32)
+    }
 }
 
 /// The keys of four siblings. They fill a cache line.
@@ -213,88 +314,76 @@ struct Quad([u128; 4]);
 impl Quad {
     const NEVER: Self = Self([NEVER; 4]);
 
+    /// Replaces the key at `place`, and returns the least of the four keys.
+    ///
+    /// The comparison gets the new key from its register. If it read the key from the quad, it
+    /// would wait for the key to be written, which took 12 % of the time of a run.
     #[inline]
-    fn least(&self) -> u128 {
-        let [a, b, c, d] = self.0;
-        a.min(b).min(c.min(d))
+    fn replace(&mut self, place: usize, key: u128) -> u128 {
+        let present = |at: usize| if at == place { key } else { self.0[at] };
+        let least = present(0).min(present(1)).min(present(2).min(present(3)));
+        self.0[place] = key;
+        least
     }
 }
 
 /// The tournament tree for the actors of one rank.
+///
+/// A key has the time in its upper half, and the ticket and the actor in its lower half. One
+/// comparison of keys therefore orders two calls.
 #[derive(Debug)]
 struct Tree {
-    /// A key has the time in its upper half, and the ticket and the actor in its lower half. One
-    /// comparison of keys therefore orders two calls. `quads[n]` has the keys of the four children
-    /// of node `n`, which are the nodes from `4n + 1` on. The root is node 0. The actors are the
-    /// nodes without a quad.
-    quads: Vec<Quad>,
+    /// The keys of the four children of the root. Up to four actors need no other quad.
+    root: Quad,
+    /// The quads of the other inner nodes: `lower[n]` has the keys of the children of node `n`,
+    /// which are the nodes from `4n + 4` on. The nodes 0 to 3 are the children of the root. The
+    /// actors are the nodes without a quad.
+    lower: Vec<Quad>,
     /// The key of the root.
     least: u128,
-    used: usize,
-    vacant: Vec<usize>,
 }
 
 impl Tree {
-    fn new() -> Self {
-        Self { quads: vec![Quad::NEVER], least: NEVER, used: 0, vacant: Vec::new() }
+    const fn new() -> Self {
+        Self { root: Quad::NEVER, lower: Vec::new(), least: NEVER }
     }
 
-    fn join(&mut self) -> usize {
-        if let Some(index) = self.vacant.pop() {
-            return index;
-        }
-        if self.used == self.leaves() {
-            self.grow();
-        }
-        self.used += 1;
-        self.used - 1
-    }
-
-    /// Returns the number of leaves: a full tree of `n` inner nodes has `3n + 1` leaves.
-    fn leaves(&self) -> usize {
-        3 * self.quads.len() + 1
-    }
-
-    /// Returns the index of an actor's quad, and the actor's place in the quad.
-    #[inline]
-    fn place(&self, index: usize) -> (usize, usize) {
-        let node = self.quads.len() + index;
-        ((node - 1) / 4, (node - 1) % 4)
-    }
-
-    #[inline]
+    /// Returns the key of the actor with this index.
     fn key(&self, index: usize) -> u128 {
-        let (quad, place) = self.place(index);
-        self.quads[quad].0[place]
+        let node = self.lower.len() + index;
+        match node.checked_sub(4) {
+            None => self.root.0[node],
+            Some(below) => self.lower[below / 4].0[below % 4],
+        }
     }
 
     /// Sets the key of an actor. Repeats the comparisons on the path to the root, up to the first
     /// node whose key stays the same.
     #[inline]
     fn replay(&mut self, index: usize, key: u128) {
-        let (mut node, mut place) = self.place(index);
-        let mut least = key;
-        loop {
-            let quad = &mut self.quads[node];
-            if quad.0[place] == least {
+        let (mut node, mut least) = (self.lower.len() + index, key);
+        while let Some(below) = node.checked_sub(4) {
+            node = below / 4;
+            let quad = &mut self.lower[node];
+            if quad.0[below % 4] == least {
                 return;
             }
-            quad.0[place] = least;
-            least = quad.least();
-            if node == 0 {
-                self.least = least;
-                return;
-            }
-            (node, place) = ((node - 1) / 4, (node - 1) % 4);
+            least = quad.replace(below % 4, least);
         }
+        // The node is below 4. The remainder states this to the compiler.
+        self.least = self.root.replace(node % 4, least);
     }
 
-    /// Adds a level of inner nodes, so that there is room for more actors.
-    fn grow(&mut self) {
-        let keys: Vec<_> = (0..self.used).map(|index| self.key(index)).collect();
-        self.quads = vec![Quad::NEVER; 4 * self.quads.len() + 1];
-        for (index, key) in keys.into_iter().enumerate() {
-            self.replay(index, key);
+    /// Adds levels of inner nodes until there is a leaf for the actor with this index.
+    fn make_room(&mut self, index: usize) {
+        // A tree of `n` quads below the root has `3n + 4` leaves.
+        while index >= 3 * self.lower.len() + 4 {
+            let keys: Vec<_> = (0..index).map(|index| self.key(index)).collect();
+            self.root = Quad::NEVER;
+            self.lower = vec![Quad::NEVER; 4 * self.lower.len() + 4];
+            for (index, key) in keys.into_iter().enumerate() {
+                self.replay(index, key);
+            }
         }
     }
 }
@@ -305,49 +394,74 @@ mod tests {
 
     use super::*;
 
-    fn actor(i: usize) -> Actor {
-        if i % 3 == 0 { Actor::Link(i as u32) } else { Actor::App(i as u32) }
+    /// Returns an agenda with `count` links, and the links' slots.
+    fn links(count: u32) -> (Agenda, Vec<Slot<NetworkActor>>) {
+        let mut agenda = Agenda::new();
+        let slots = (0..count).map(|i| agenda.register(NetworkActor::Link(i))).collect();
+        (agenda, slots)
+    }
+
+    /// Returns the number of the link to be called first, if there is one.
+    fn first_link(agenda: &Agenda) -> Option<u32> {
+        let place = Some(agenda.first_of_network()).filter(|place| *place != Order::NEVER)?;
+        match agenda.actor(place) {
+            NetworkActor::Link(link) => Some(link),
+            other => panic!("{other:?} was not registered"),
+        }
     }
 
     #[test]
     fn equal_times_are_served_in_the_order_of_asking() {
-        let mut agenda = Agenda::new();
-        let slots: Vec<_> = (0..20).map(|i| agenda.register(actor(i))).collect();
+        let (mut agenda, slots) = links(20);
         for &index in &[3, 17, 0, 9, 12] {
             agenda.set(slots[index], Instant::from_millis(5));
         }
         agenda.set(slots[19], Instant::from_millis(2));
         let mut served = Vec::new();
-        while agenda.first() != Order::NEVER {
-            let (_, slot) = agenda.first().call();
-            served.push(slots.iter().position(|&of| of == slot).unwrap());
-            agenda.clear(slot);
+        while let Some(link) = first_link(&agenda) {
+            served.push(link);
+            agenda.clear(slots[link as usize]);
         }
         assert_eq!(served, [19, 3, 17, 0, 9, 12]);
     }
 
     #[test]
     fn it_always_serves_the_least_of_what_a_plain_list_holds() {
-        let mut rng = Rng::stream(1, "agenda");
-        let mut agenda = Agenda::new();
-        let slots: Vec<_> = (0..50).map(|i| agenda.register(actor(i))).collect();
-        let mut list = [None; 50];
-        for ticket in 1..20_000_u64 {
-            let index = rng.below(50) as usize;
-            if rng.below(3) == 0 {
-                agenda.clear(slots[index]);
-                list[index] = None;
-                agenda.ticket();
-            } else {
-                let at = rng.below(100);
-                agenda.set(slots[index], Instant::from_nanos(at));
-                list[index] = Some((at, ticket));
+        for count in [1, 4, 5, 20, 21, 100] {
+            let mut rng = Rng::stream(1, "agenda");
+            let (mut agenda, slots) = links(count);
+            let mut list = vec![None; count as usize];
+            for ticket in 1..20_000_u64 {
+                let index = rng.below(count.into()) as usize;
+                if rng.below(3) == 0 {
+                    agenda.clear(slots[index]);
+                    list[index] = None;
+                    agenda.ticket();
+                } else {
+                    let at = rng.below(100);
+                    agenda.set(slots[index], Instant::from_nanos(at));
+                    list[index] = Some((at, ticket));
+                }
+                let times = list.iter().enumerate().filter_map(|(i, key)| key.map(|key| (key, i)));
+                let want = times.min();
+                let time = agenda.first_of_network().time();
+                assert_eq!(first_link(&agenda), want.map(|(_, link)| link as u32), "{count} links");
+                assert_eq!(time.as_nanos(), want.map_or(u64::MAX, |((at, _), _)| at));
             }
-            let want = list.iter().enumerate().filter_map(|(i, key)| key.map(|key| (key, i))).min();
-            let place = |slot| slots.iter().position(|&of| of == slot).unwrap();
-            let first = Some(agenda.first()).filter(|first| *first != Order::NEVER);
-            let got = first.map(Order::call).map(|(at, slot)| (at.as_nanos(), place(slot)));
-            assert_eq!(got, want.map(|((at, _), i)| (at, i)));
         }
+    }
+
+    #[test]
+    fn the_ranks_share_their_tickets_and_nothing_else() {
+        let (mut agenda, links) = links(3);
+        let app = agenda.register(HostActor::App(0));
+        agenda.set(links[2], Instant::from_millis(5));
+        agenda.set(app, Instant::from_millis(5));
+        assert!(agenda.first_of_network() < agenda.first_of_hosts());
+        agenda.set(links[2], Instant::from_millis(5));
+        assert!(agenda.first_of_network() > agenda.first_of_hosts());
+        agenda.leave(app);
+        assert_eq!(agenda.first_of_hosts(), Order::NEVER);
+        assert_eq!(first_link(&agenda), Some(2));
     }
 }

@@ -5,10 +5,9 @@ use aqmlab_trial::resolve::{Resolved, ResolvedApp};
 use aqmlab_trial::spec::Spec;
 use aqmlab_trial::{AppRunner, Grain, Impairments};
 
-use crate::agenda::Actor;
+use crate::agenda::HostActor;
 use crate::network::{Network, RoutePlan};
 use crate::observer::Observer;
-use crate::reads::Reads;
 use crate::sampler::Sampler;
 use crate::world::{AppSlot, World};
 
@@ -28,7 +27,7 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
         let routes =
             Direction::BOTH.map(|direction| network.lay(plan_route(spec, index, direction)));
         network.routes.push(routes);
-        let slot = network.agenda.register(Actor::App(index as u32));
+        let slot = network.agenda.register(HostActor::App(index as u32));
         slots.push(AppSlot {
             slot,
             endpoints,
@@ -44,7 +43,6 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
         apps: slots,
         runner: AppRunner::new(spec, apps),
         touched: Vec::new(),
-        reads: Reads::default(),
         sampler: None,
         events: 0,
     };
@@ -53,7 +51,7 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
     }
     let every = Grain::of(spec).sample;
     if spec.keeps_series() && every > Duration::ZERO {
-        let slot = world.network.agenda.register(Actor::Sampler);
+        let slot = world.network.agenda.register(HostActor::Sampler);
         world.network.agenda.set(slot, Instant::ZERO + every);
         world.sampler = Some(Sampler::new(slot, every));
     }

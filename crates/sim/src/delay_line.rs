@@ -2,7 +2,7 @@
 
 use aqmlab_core::{Duration, Instant, Packet, Ring};
 
-use crate::agenda::Slot;
+use crate::agenda::{NetworkActor, Slot};
 
 /// The target of a delay line, at which its packets arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,13 +47,13 @@ impl Default for Travelling {
 #[derive(Debug)]
 pub(crate) struct DelayLine {
     pub(crate) key: LineKey,
-    pub(crate) slot: Slot,
+    pub(crate) slot: Slot<NetworkActor>,
     travelling: Ring<Travelling>,
 }
 
 impl DelayLine {
     /// Returns an empty line.
-    pub(crate) fn new(key: LineKey, slot: Slot) -> Self {
+    pub(crate) fn new(key: LineKey, slot: Slot<NetworkActor>) -> Self {
         Self { key, slot, travelling: Ring::default() }
     }
 
@@ -63,13 +63,13 @@ impl DelayLine {
     #[inline(always)]
     pub(crate) fn push(&mut self, at: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
         let mut arrives = at + self.key.delay;
-        if self.key.reorder {
-            return self.insert(arrives, ticket, packet);
-        }
-        if self.key.jitter > Duration::ZERO
-            && let Some(last) = self.travelling.back()
-        {
-            arrives = arrives.max(last.arrives);
+        if self.key.jitter > Duration::ZERO {
+            if self.key.reorder {
+                return self.insert(arrives, ticket, packet);
+            }
+            if let Some(last) = self.travelling.back() {
+                arrives = arrives.max(last.arrives);
+            }
         }
         let first = self.travelling.is_empty();
         self.travelling.push(Travelling { arrives, ticket, packet: Some(packet) });
@@ -89,7 +89,7 @@ impl DelayLine {
     /// Removes and returns the packet that arrives first, if there is one.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Packet> {
-        self.travelling.pop()?.packet
+        self.travelling.pop_place()?.packet.take()
     }
 
     /// Returns the arrival time and the ticket of the next packet, if there is one.
@@ -120,7 +120,7 @@ mod tests {
             jitter: Duration::from_millis(jitter_ms),
             reorder,
         };
-        DelayLine::new(key, Slot(0))
+        DelayLine::new(key, Slot::new(0))
     }
 
     fn ids(mut line: DelayLine) -> Vec<u64> {

@@ -7,7 +7,7 @@ use aqmlab_apps::{ConnId, Notice, Open};
 use aqmlab_core::{Header, Packet, Side};
 use aqmlab_quic::{Connection, Event, HEADERS};
 
-use crate::agenda::{Actor, Slot};
+use crate::agenda::{HostActor, Slot};
 use crate::conn::{Conn, Source};
 use crate::observer::Observer;
 use crate::world::World;
@@ -24,7 +24,7 @@ pub(crate) struct Quic {
 pub(crate) struct QuicEnd {
     pub(crate) quic: Connection,
     source: Source,
-    slot: Slot,
+    slot: Slot<HostActor>,
     is_finished: bool,
 }
 
@@ -52,7 +52,7 @@ impl<O: Observer> World<O> {
             } else {
                 Connection::server(config)
             };
-            let slot = self.network.agenda.register(Actor::End(index, side));
+            let slot = self.network.agenda.register(HostActor::End(index, side));
             QuicEnd { quic, source: sources[side.index()], slot, is_finished: false }
         });
         Box::new(Quic { ends, streams: vec![index] })

@@ -5,20 +5,20 @@ use aqmlab_core::{Duration, Instant, Side};
 use aqmlab_tcp::SenderState;
 use aqmlab_trial::findings::{QueueSample, Samples, TcpSample};
 
-use crate::agenda::Slot;
+use crate::agenda::{HostActor, Slot};
 use crate::observer::Observer;
 use crate::world::World;
 
 /// A sampler of senders and queues, with the samples taken.
 pub(crate) struct Sampler {
-    pub(crate) slot: Slot,
+    pub(crate) slot: Slot<HostActor>,
     pub(crate) every: Duration,
     pub(crate) samples: Samples,
 }
 
 impl Sampler {
     /// Returns a sampler without samples. The caller requests the first call of `slot`.
-    pub(crate) fn new(slot: Slot, every: Duration) -> Self {
+    pub(crate) fn new(slot: Slot<HostActor>, every: Duration) -> Self {
         Self { slot, every, samples: Samples::default() }
     }
 

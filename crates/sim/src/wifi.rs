@@ -5,7 +5,7 @@ use aqmlab_node::Departure;
 use aqmlab_node::wifi::{Cell, Delivery, Fate, Radio, RadioConfig};
 use aqmlab_trial::streams::Stream;
 
-use crate::agenda::{Actor, Slot};
+use crate::agenda::{NetworkActor, Slot};
 use crate::network::Network;
 use crate::observer::Observer;
 
@@ -14,7 +14,7 @@ pub(crate) struct Medium {
     cell: Cell,
     /// The number of the cell in the trial.
     number: u32,
-    slot: Slot,
+    slot: Slot<NetworkActor>,
     /// The index of each radio's link.
     links: Vec<usize>,
 }
@@ -33,7 +33,7 @@ impl<O: Observer> Network<O> {
         let link = self.links.len() - 1;
         let found = self.media.iter().position(|medium| medium.number == number);
         let medium = found.unwrap_or_else(|| {
-            let slot = self.agenda.register(Actor::Medium(self.media.len() as u32));
+            let slot = self.agenda.register(NetworkActor::Medium(self.media.len() as u32));
             let links = Vec::new();
             self.media.push(Medium { cell: Cell::default(), number, slot, links });
             self.media.len() - 1
@@ -55,7 +55,7 @@ impl<O: Observer> Network<O> {
             cell.accept(place.radio, packet, self.now);
         }
         let ready = self.links[link].port.ready_after(self.now);
-        self.call_link(link, ready.unwrap_or(Instant::NEVER));
+        self.links[link].call_at(ready.unwrap_or(Instant::NEVER), &mut self.agenda);
         self.call_medium(place.medium);
     }
 

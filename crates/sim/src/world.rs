@@ -9,21 +9,20 @@ use std::ops::ControlFlow;
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::{Header, Instant, Packet, Side, UdpHeader};
-use aqmlab_tcp::{Connection, Event, Segment};
+use aqmlab_tcp::{Connection, Event};
 use aqmlab_trial::app_runner::deliver_one;
 use aqmlab_trial::endpoint::Endpoint;
 use aqmlab_trial::{AppRunner, Engine};
 
-use crate::agenda::{Actor, Order, Slot};
+use crate::agenda::{HostActor, NetworkActor, Order, Slot};
 use crate::conn::{Conn, End, Source, notice, tuple_of};
 use crate::network::Network;
 use crate::observer::Observer;
-use crate::reads::{Call, Reads};
 use crate::sampler::Sampler;
 
 /// The part of an application that the simulator owns.
 pub(crate) struct AppSlot {
-    pub(crate) slot: Slot,
+    pub(crate) slot: Slot<HostActor>,
     /// The configuration of the application's connections at each end, home first.
     pub(crate) endpoints: [Endpoint; 2],
     /// The number of the application's host in the home network.
@@ -44,8 +43,6 @@ pub(crate) struct World<O> {
     /// link. The order is that of the calls: a system call on one socket sends before the call on
     /// the next socket.
     pub(crate) touched: Vec<(u32, Side)>,
-    /// The pending wake-ups of applications.
-    pub(crate) reads: Reads,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) events: u64,
 }
@@ -65,87 +62,103 @@ impl<O: Observer> World<O> {
     /// Makes all calls that are due before `end`, and sets the time to `end`.
     pub(crate) fn run(&mut self, end: Instant) {
         loop {
-            let (first, read) = (self.network.agenda.first(), self.reads.first());
-            if read < first {
-                if read.time() >= end {
+            let agenda = &mut self.network.agenda;
+            let (network, host) = (agenda.first_of_network(), agenda.first_of_hosts());
+            // Places are unique, except that of no call.
+            if network < host {
+                if network.time() >= end {
                     break;
                 }
-                self.read();
-                continue;
+                self.call_network(network);
+            } else {
+                if host.time() >= end {
+                    break;
+                }
+                if agenda.take_wake_up(host) {
+                    self.read(host);
+                } else {
+                    self.call_host(host);
+                }
             }
-            let (now, slot) = first.call();
-            if now >= end {
-                break;
-            }
-            self.network.now = now;
-            match self.network.agenda.actor(slot) {
-                Actor::Link(link) => {
-                    self.network.pump(link as usize);
-                    self.touch_released();
-                }
-                Actor::Line(line) => {
-                    if let Some(packet) = self.network.arrive(line as usize) {
-                        self.deliver(packet);
-                    }
-                }
-                Actor::Medium(medium) => {
-                    self.network.exchange(medium as usize);
-                    self.touch_released();
-                }
-                Actor::End(conn, side) => {
-                    if !self.is_called_at(first, conn, side) {
-                        continue;
-                    }
-                    self.on_timer(conn, side, Entry::Reached);
-                }
-                Actor::App(app) => self.wake(app),
-                Actor::Sampler => self.sample(),
-            }
-            self.events += 1;
-            self.settle();
         }
         self.network.now = end;
     }
 
-    /// Records in `touched` each end whose packets have left its own link.
+    /// Calls the part of the network whose call is due at `place`.
     #[inline]
-    fn touch_released(&mut self) {
+    fn call_network(&mut self, place: Order) {
+        self.network.now = place.time();
+        self.events += 1;
+        match self.network.agenda.actor(place) {
+            NetworkActor::Line(line) => {
+                if let Some(packet) = self.network.arrive(line as usize) {
+                    self.deliver(packet);
+                }
+                return;
+            }
+            NetworkActor::Link(link) => self.network.pump(link as usize),
+            NetworkActor::Medium(medium) => self.network.exchange(medium as usize),
+        }
         if self.network.own.has_released() {
             self.touched.extend(self.network.own.released());
+            self.settle_all();
         }
     }
 
+    /// Calls the part of a host whose call is due at `place`.
+    #[inline(never)]
+    fn call_host(&mut self, place: Order) {
+        self.network.now = place.time();
+        match self.network.agenda.actor(place) {
+            HostActor::End(conn, side) => {
+                if !self.is_called_at(place, conn, side) {
+                    return;
+                }
+                self.on_timer(conn, side, Entry::Reached);
+            }
+            HostActor::App(app) => self.wake(app),
+            HostActor::Sampler => self.sample(),
+        }
+        self.events += 1;
+        self.settle();
+    }
+
     /// Delivers a packet to its connection. Drains the receiving end, or notifies the application
-    /// of a datagram.
+    /// of a datagram. Most segments cause no notice.
     #[inline]
     fn deliver(&mut self, packet: Packet) {
+        let Header::Tcp(header) = &packet.header else { return self.deliver_datagram(packet) };
         let now = self.network.now;
         let (index, at) = (packet.conn, packet.direction.receiver());
         let conn = &mut self.conns[index as usize];
+        let Some(ends) = &mut conn.ends else { return self.network.recycle(packet) };
+        ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
+        self.network.recycle(packet);
+        if drain(conn, at, Entry::Waits, &mut self.network).is_break() {
+            self.notify(index, at, Entry::Waits);
+            self.settle();
+        }
+    }
+
+    /// Delivers a datagram of UDP, ICMP or QUIC.
+    #[inline(never)]
+    fn deliver_datagram(&mut self, packet: Packet) {
+        let conn = &mut self.conns[packet.conn as usize];
         match &packet.header {
-            Header::Tcp(header) => {
-                if let Some(ends) = &mut conn.ends {
-                    ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
-                    self.network.recycle(packet);
-                    if drain(conn, at, Entry::Waits, &mut self.network, &mut self.reads).is_break()
-                    {
-                        self.notify(index, at, Entry::Waits);
-                    }
-                    return;
-                }
+            Header::Quic(_) => {
+                self.deliver_quic(packet);
+                return self.settle();
             }
-            Header::Quic(_) => return self.deliver_quic(packet),
-            Header::Udp(header) | Header::Icmp(header) => {
-                if conn.closed.is_none() {
-                    let headers = packet.ip_len.min(28);
-                    let payload = packet.ip_len - headers;
-                    conn.read[at.index()] += u64::from(payload);
-                    let notice = Notice::Datagram { conn: conn.id, at, payload, tag: header.tag };
-                    self.runner.notify(conn.app, notice);
-                }
+            Header::Udp(header) | Header::Icmp(header) if conn.closed.is_none() => {
+                let (at, payload) = (packet.direction.receiver(), packet.ip_len.max(28) - 28);
+                conn.read[at.index()] += u64::from(payload);
+                let notice = Notice::Datagram { conn: conn.id, at, payload, tag: header.tag };
+                self.runner.notify(conn.app, notice);
             }
+            Header::Udp(_) | Header::Icmp(_) | Header::Tcp(_) => {}
         }
         self.network.recycle(packet);
+        self.settle();
     }
 
     /// Sends the segments of one end, notifies its application of events, and sets its timer.
@@ -154,7 +167,7 @@ impl<O: Observer> World<O> {
         if conn.quic.is_some() {
             return self.drain_quic(index, side);
         }
-        if drain(conn, side, entry, &mut self.network, &mut self.reads).is_break() {
+        if drain(conn, side, entry, &mut self.network).is_break() {
             self.notify(index, side, entry);
         }
     }
@@ -190,7 +203,7 @@ impl<O: Observer> World<O> {
                 }
             }
         }
-        set_timer(end, entry, &mut self.network, &mut self.reads);
+        set_timer(end, entry, &mut self.network);
         if ends.iter().all(|end| end.finished) {
             self.reap(index);
         } else if ends.iter().all(|end| end.finished || end.tcp.is_listening()) {
@@ -242,10 +255,10 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Handles the earliest wake-up. At most wake-ups the application only reads, which takes a
-    /// shorter path.
-    fn read(&mut self) {
-        let Some(Call { place, conn: index, side }) = self.reads.pop() else { return };
+    /// Handles the wake-up at `place`. At most wake-ups the application only reads and gets no notice of it.
+    #[inline]
+    fn read(&mut self, place: Order) {
+        let HostActor::End(index, side) = self.network.agenda.actor(place) else { return };
         let conn = &mut self.conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
         let end = &mut ends[side.index()];
@@ -253,18 +266,20 @@ impl<O: Observer> World<O> {
             return;
         }
         self.events += 1;
-        let agenda = &mut self.network.agenda;
-        if conn.reads || !end.tcp.reads_silently() {
-            self.network.now = place.time();
+        self.network.now = place.time();
+        if conn.reads || !end.tcp.only_reads_next() {
             self.on_timer(index, side, Entry::Served);
             return self.settle();
         }
-        conn.read[side.index()] += end.tcp.read_silently();
-        let next = match end.tcp.poll_timeout() {
-            Some(due) => agenda.place(end.slot, due.max(place.time())),
-            None => Order::NEVER,
-        };
-        end.call_at(next, agenda);
+        conn.read[side.index()] += end.tcp.read();
+        if end.tcp.has_output() {
+            transmit(&mut self.network, end);
+        }
+        if end.tcp.has_events() {
+            self.notify(index, side, Entry::Served);
+            return self.settle();
+        }
+        set_timer(end, Entry::Served, &mut self.network);
     }
 
     /// Notifies an application of its due wake-ups and requests the next call.
@@ -321,7 +336,9 @@ impl<O: Observer> World<O> {
                 flow: app,
                 conn: index,
                 tuple_hash: tuple.hash(),
-                addresses: [tuple.source, tuple.destination],
+                address: tuple.source,
+                peer_address: tuple.destination,
+                first_link: self.network.first_link(app, side),
                 side,
                 priority,
                 dscp,
@@ -343,7 +360,7 @@ impl<O: Observer> World<O> {
                     tcp,
                     source: sources[side.index()],
                     is_on_own_link: self.network.starts_on_own_link(app, side),
-                    slot: self.network.agenda.register(Actor::End(index, side)),
+                    slot: self.network.agenda.register(HostActor::End(index, side)),
                     next: Order::NEVER,
                     reads_next: false,
                     entry: Order::NEVER,
@@ -407,7 +424,6 @@ fn drain<O: Observer>(
     side: Side,
     entry: Entry,
     network: &mut Network<O>,
-    reads: &mut Reads,
 ) -> ControlFlow<()> {
     let Some(ends) = &mut conn.ends else { return ControlFlow::Continue(()) };
     let end = &mut ends[side.index()];
@@ -419,7 +435,7 @@ fn drain<O: Observer>(
         let Some(bytes) = read else { return ControlFlow::Break(()) };
         conn.read[side.index()] += bytes;
     }
-    set_timer(end, entry, network, reads);
+    set_timer(end, entry, network);
     ControlFlow::Continue(())
 }
 
@@ -429,10 +445,8 @@ fn drain<O: Observer>(
 fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
     let now = network.now;
     loop {
-        while let Some(segment) = end.tcp.poll_transmit(now) {
-            let Segment { header, ecn, .. } = segment;
-            let ip_len = 40 + u32::from(header.options_len) + header.payload;
-            network.send(&end.source, ip_len, ecn, Header::Tcp(header));
+        while let Some(segment) = end.tcp.poll_segment(now) {
+            network.send_segment(&end.source, segment);
         }
         if !end.is_on_own_link
             || !end.tcp.note_waiting(network.own.waiting(end.source.conn, end.source.side))
@@ -449,12 +463,7 @@ fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
 /// expires.
 #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
 #[inline(always)]
-fn set_timer<O: Observer>(
-    end: &mut End,
-    entry: Entry,
-    network: &mut Network<O>,
-    reads: &mut Reads,
-) {
+fn set_timer<O: Observer>(end: &mut End, entry: Entry, network: &mut Network<O>) {
     let agenda = &mut network.agenda;
     let due = end.tcp.poll_timeout().unwrap_or(Instant::NEVER);
     let next = if entry == Entry::Waits { end.next.time() } else { Instant::NEVER };
@@ -467,7 +476,7 @@ fn set_timer<O: Observer>(
             return end.call_at(place, agenda);
         }
         (end.next, end.reads_next) = (place, true);
-        reads.push(Call { place, conn: end.source.conn, side: end.source.side });
+        agenda.wake_up(place);
     } else if entry != Entry::Waits {
         (end.next, end.reads_next) = (Order::NEVER, false);
     }

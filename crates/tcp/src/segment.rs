@@ -11,7 +11,7 @@ use crate::tcb::Tcb;
 const OPTIONS_SPACE: u32 = 40;
 
 /// A segment to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
     /// The TCP header of the segment.
     pub header: TcpHeader,
@@ -140,7 +140,7 @@ impl Tcb {
             stats.retransmitted_segments += 1;
             stats.retransmitted_bytes += u64::from(header.payload);
         }
-        self.out.push(Some(Segment { header, ecn, retransmission }));
+        self.out.push(Segment { header, ecn, retransmission });
     }
 
     /// Sends a SYN or a SYN-ACK. If the segment carries a timestamp, the timestamp is `ts_val`.

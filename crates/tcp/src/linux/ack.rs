@@ -151,6 +151,7 @@ impl Linux {
             let prior = Prior { in_flight: prior_in_flight, delivered_ce: prior_ce };
             self.give_feedback(tcb, &ack, prior, acks_probe && !is_reneging);
         }
+        sample.in_flight = tcb.units(u64::from(tcb.board.in_flight()));
         self.control_congestion(tcb, &ack, &mut sample, counts, !is_reneging);
         if tcb.tx_records.are_kept && tcb.cc.limits_samples() {
             tcb.rate.app_limited = (tcb.rate.delivered + u64::from(tcb.board.in_flight())).max(1);
@@ -196,8 +197,8 @@ impl Linux {
         }
     }
 
-    /// Completes the sample of an acknowledgement, and sets the congestion window
-    /// (`tcp_cong_control`).
+    /// Completes the sample of an acknowledgement, which has the amount outstanding after loss
+    /// detection, and sets the congestion window (`tcp_cong_control`).
     #[expect(clippy::inline_always, reason = "keeps the state of an acknowledgement in registers")]
     #[inline(always)]
     fn control_congestion(
@@ -211,9 +212,8 @@ impl Linux {
         let now = tcb.clock.now;
         tcb.rate.on_ack(delivered, now);
         sample.acked = tcb.units(delivered);
-        sample.in_flight = tcb.units(u64::from(tcb.board.in_flight()));
         sample.cwnd_limited = self.usage.is_limited(tcb);
-        if tcb.cc.controls_cwnd() {
+        if tcb.controls_cwnd {
             let (counts, min_rtt) = ((delivered, lost), tcb.rtt.min());
             sample.rate = tcb.rate.sample(&ack.rate, counts, now, is_valid, min_rtt);
             if tcb.window.segment != 1 {
@@ -322,14 +322,6 @@ mod tests {
     use crate::common::scoreboard::{EVER_RETRANS, Sent};
     use crate::linux::testing;
 
-    fn state(linux: &Linux, tcb: &Tcb) -> String {
-        let Tcb { snd, board, rtt, rate, pacer, timers, stats, window, out, .. } = tcb;
-        format!(
-            "{linux:?} {snd:?} {board:?} {rtt:?} {rate:?} {pacer:?} {timers:?} {stats:?} \
-                 {window:?} {out:?}"
-        )
-    }
-
     #[test]
     fn a_plain_acknowledgement_does_the_same_on_both_paths() {
         let mut rng = Rng::stream(1, "plain");
@@ -371,7 +363,7 @@ mod tests {
             plain += 1;
             short.process_plain_ack(one, &header, &acked);
             long.process_current_ack(other, &header);
-            assert_eq!(state(short, one), state(long, other), "{header:?}");
+            assert_eq!(testing::state(short, one), testing::state(long, other), "{header:?}");
         }
         assert!(plain > 500, "{plain} of 2000 were plain");
     }
@@ -400,7 +392,7 @@ mod tests {
             short.process_ack(one, &header, Ecn::NotEct);
             long.process_current_ack(other, &header);
             other.on_fin_acknowledged();
-            assert_eq!(state(short, one), state(long, other), "{header:?}");
+            assert_eq!(testing::state(short, one), testing::state(long, other), "{header:?}");
         }
     }
 }

@@ -126,13 +126,6 @@ impl RcvWindow {
         self.wide = expressible(self.ssthresh, self.shift);
     }
 
-    /// Returns whether `ssthresh` keeps the window below `window`, even if the buffer is empty.
-    /// Without a shift count, returns false.
-    #[inline]
-    pub(super) const fn is_far_below(&self, window: u64, shift: u8) -> bool {
-        shift > 0 && expressible(self.ssthresh, shift) < window
-    }
-
     /// Grows the buffer to `memory`, and the upper limit of the window with it. Does nothing if the
     /// buffer is at least as large.
     pub(super) fn grow_buffer(&mut self, memory: u64) {
