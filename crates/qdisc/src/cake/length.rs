@@ -47,6 +47,15 @@ impl Charge {
     }
 }
 
+/// The lengths of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Measured {
+    /// The length that the device counts, and the IP length.
+    pub(super) given: [u32; 2],
+    /// The charged length.
+    pub(super) charged: u32,
+}
+
 /// The smallest and the largest length of packets so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extremes {
