@@ -277,7 +277,8 @@ pub trait CongestionControl: Send {
         None
     }
 
-    /// Returns the rule for the number of segments in a burst.
+    /// Returns the rule for the number of segments in a burst. The connection asks only controllers
+    /// that pace.
     fn tso_segments(&self) -> TsoSegments {
         TsoSegments::Least(2)
     }

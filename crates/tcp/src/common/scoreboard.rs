@@ -17,12 +17,14 @@ use aqmlab_core::{Instant, Ring};
 pub use sent::Sent;
 pub(crate) use sent::{ANY_RETRANS, APP_LIMITED, EVER_RETRANS, FIN, LOST, PUSH, RETRANS, SACKED};
 use sent::{LISTED, NONE};
-use skbs::SkbChanges;
+use skbs::Skbs;
 
 /// Segments at the front of the queue that were sent once and have no tag S or L.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Originals {
     pub(crate) packets: u32,
+    /// The number of segments that end an `skb`.
+    skbs: u32,
     /// The number of payload bytes of the segments.
     pub(crate) bytes: u64,
     /// The transmission time of the first segment.
@@ -59,8 +61,8 @@ pub(crate) struct Scoreboard {
     /// The id of the segment at which counting for RFC 6675 stopped, and the number of segments
     /// tagged S below it (`lost_skb_hint`, `lost_cnt_hint`).
     lost_hint: Option<(u32, u32)>,
-    /// The effects of the tags on the number of `skb`s.
-    skbs: SkbChanges,
+    /// The number of `skb`s of the outstanding segments.
+    skbs: Skbs,
     /// The SACK blocks of the last acknowledgement, in sequence order. Their data is skipped in the
     /// next acknowledgement (`recv_sack_cache`).
     cache: [(u64, u64); 4],
@@ -79,7 +81,7 @@ impl Default for Scoreboard {
             fack: 0,
             hint: None,
             lost_hint: None,
-            skbs: SkbChanges::default(),
+            skbs: Skbs::default(),
             cache: [(0, 0); 4],
         }
     }
@@ -198,6 +200,7 @@ impl Scoreboard {
     /// Adds a segment that was just transmitted.
     #[inline]
     pub(crate) fn push(&mut self, sent: Sent) {
+        self.skbs.sent += u32::from(sent.ends_skb);
         self.queue.push(Sent { flags: sent.flags | LISTED, ..sent });
         if self.is_linked() {
             self.append(self.end_id() - 1);
@@ -229,7 +232,7 @@ impl Scoreboard {
     #[inline(always)]
     pub(crate) fn originals(&self, una: u64) -> Option<Originals> {
         let front = self.front()?;
-        let (mut last, mut next) = (None, self.first());
+        let (mut last, mut next, mut skbs) = (None, self.first(), 0);
         while self.holds(next) {
             let sent = self.get(next);
             if sent.end() > una {
@@ -240,13 +243,14 @@ impl Scoreboard {
             }
             last = Some(sent);
             next += 1;
+            skbs += u32::from(sent.ends_skb);
         }
         let last = *last?;
         if self.skbs.added > 0 && !last.ends_skb {
             return None;
         }
         let bytes = last.seq + u64::from(last.len) - front.seq;
-        Some(Originals { packets: next - self.first(), bytes, first_sent: front.sent, last })
+        Some(Originals { packets: next - self.first(), skbs, bytes, first_sent: front.sent, last })
     }
 
     /// Removes the segments that [`Self::originals`] returned. These segments are also the first in
@@ -256,6 +260,7 @@ impl Scoreboard {
         debug_assert_eq!(self.oldest(), Some(self.first()), "originals are first in both orders");
         let is_linked = self.is_linked();
         self.queue.skip(originals.packets as usize);
+        self.skbs.sent -= originals.skbs;
         if is_linked {
             self.unlink(NONE, originals.last.after);
         }

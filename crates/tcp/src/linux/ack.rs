@@ -89,7 +89,6 @@ impl Linux {
         self.update_send_window(tcb, header);
         tcb.stats.bytes_acked += header.ack - prior_una;
         tcb.snd.una = header.ack;
-        self.sndbuf.free(header.ack);
         let mut sample = self.remove_originals(tcb, header, acked, &mut ack);
         self.rack.update_window(ack.rate.prior_delivered, tcb.rate.delivered);
         if !self.postpone_loss_probe(tcb) {
@@ -120,7 +119,6 @@ impl Linux {
         }
         tcb.stats.bytes_acked += header.ack - tcb.snd.una;
         tcb.snd.una = header.ack;
-        self.sndbuf.free(header.ack);
         self.process_sacks(tcb, header, &mut ack);
         tcb.rate.delivered += ack.sack_delivered;
         if tcb.options.ecn {

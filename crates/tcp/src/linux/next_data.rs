@@ -28,8 +28,8 @@ impl Linux {
             && tcb.rcv.open() > 0
             && tcb.rcv.fin.is_none()
             && self.ooo.is_empty()
-            && !tcb.snd.has_unsent()
-            && !tcb.snd.fin_sent
+            && tcb.snd.unsent() == 0
+            && !tcb.snd.fin_wanted
             && !tcb.writer.waits_for_space
             && !self.tlp.is_in_flight()
             && !self.tlp.is_postponed()

@@ -15,8 +15,6 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_core::Ring;
-
 use super::Linux;
 use super::sendmsg::Part;
 use super::tso::MAX_TCP_HEADER;
@@ -47,8 +45,6 @@ pub(super) struct SendBuffer {
     limit: u64,
     /// The maximum payload before the connection is open.
     unopened: u64,
-    /// The ends of the `skb`s that were sent and are unacknowledged.
-    sent: Ring<u64>,
     /// The `skb`s that are unsent, as a whole or in part.
     queued: VecDeque<Skb>,
     /// The end of the first of `queued`; `u64::MAX` if there is none. Every burst reads it.
@@ -66,7 +62,6 @@ impl SendBuffer {
         Self {
             limit: fixed.map_or(profile.send_buffer, |bytes| bytes.saturating_mul(DOUBLED)),
             unopened: fixed.unwrap_or(UNOPENED),
-            sent: Ring::default(),
             queued: VecDeque::new(),
             head_end: u64::MAX,
             pushed: 0,
@@ -108,7 +103,6 @@ impl SendBuffer {
     /// Records that a burst that ends at `end` was sent.
     #[inline]
     pub(super) fn on_sent(&mut self, end: u64) {
-        self.sent.push(end);
         if self.head_end <= end {
             self.remove_sent(end);
         }
@@ -139,14 +133,6 @@ impl SendBuffer {
         self.head_end == end && self.queued.front().is_some_and(|skb| skb.push)
     }
 
-    /// Frees the `skb`s below `una`.
-    #[inline]
-    pub(super) fn free(&mut self, una: u64) {
-        while self.sent.front().is_some_and(|end| *end <= una) {
-            self.sent.skip(1);
-        }
-    }
-
     /// Makes the last `skb` carry PSH. `written` is the end of that `skb` (`tcp_mark_push`).
     pub(super) fn mark_push(&mut self, written: u64) {
         if let Some(tail) = self.queued.back_mut() {
@@ -161,14 +147,9 @@ impl SendBuffer {
         tcb.snd.written() - self.pushed > tcb.snd.max_window / 2
     }
 
-    /// Returns the memory in use, in bytes (`sk_wmem_queued`). The splits and merges of `skb`s count
-    /// only while a segment has the tag S or R.
+    /// Returns the memory in use, in bytes (`sk_wmem_queued`).
     fn memory(&self, tcb: &Tcb) -> u64 {
-        let mut sent = self.sent.len() as u32;
-        if tcb.board.sacked_out() + tcb.board.retrans_out() > 0 {
-            sent = tcb.board.skbs(sent);
-        }
-        let skbs = u64::from(sent) + self.queued.len() as u64;
+        let skbs = u64::from(tcb.board.skbs()) + self.queued.len() as u64;
         tcb.snd.buffered() + skbs * tcb.profile.segment_overhead
     }
 
