@@ -9,6 +9,7 @@
 //! **Invariant:** no code in this crate depends on an implementation of TCP, on packets or on
 //! queues. Payload has length but no content; applications frame their messages by counting bytes.
 
+pub mod autorate;
 mod bounds;
 #[cfg(test)]
 mod contract;
