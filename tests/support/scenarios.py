@@ -29,6 +29,13 @@ TCP_ONLY = frozenset(("bbr3", "dctcp", "prague"))
 """Congestion controls that QUIC does not have."""
 
 
+FREE = frozenset(
+    ("delay_down", "delay_up", "full_cut_up", "full_rise_down", "high_load", "max_cut", "max_rise",
+     "min_cut", "cut_pause", "decay_pause", "ping_interval", "pingers", "sleep", "sleep_after")
+)
+"""Parameters of programs of the gateway that do not limit each other."""
+
+
 def table(number: int) -> Table:
     """The random scenario that `number` determines."""
     return Drawing(random.Random(number)).scenario()
@@ -79,7 +86,21 @@ class Drawing:
         }
         self.keep_to_tcp(table)
         self.vary_rates(table["path"])
+        self.add_gateway_programs(table)
         return table
+
+    def add_gateway_programs(self, table: Table) -> None:
+        """Adds each program of the gateway if CAKE shapes both directions."""
+        if not all(_shapes(table["path"][way]) for way in ("down", "up")):
+            return
+        for name, kind in self.known["apps"].items():
+            if kind.on_gateway:
+                table["apps"][name] = {"kind": name, **self.program(kind)}
+
+    def program(self, kind: catalogue.Kind) -> Table:
+        """Parameters of a program of the gateway that do not contradict each other."""
+        drawn = draws.params(self.rng, kind, 0.25)
+        return {name: drawn[name] for name in drawn.keys() & FREE}
 
     def keep_to_tcp(self, table: Table) -> None:
         """Makes applications use TCP if QUIC lacks their congestion control or the MTU is small."""
@@ -234,7 +255,8 @@ class Drawing:
 
     def app(self) -> Table:
         rng = self.rng
-        kinds = self.known["apps"]
+        # Programs of the gateway need CAKE in both directions; `add_gateway_programs` adds them.
+        kinds = {name: kind for name, kind in self.known["apps"].items() if not kind.on_gateway}
         kind = kinds["bulk"] if rng.random() < 0.35 else rng.choice(list(kinds.values()))
         drawn = draws.params(rng, kind, 0.25)
         for name in ("payload", "response", "c2s_payload"):
@@ -305,3 +327,8 @@ class Drawing:
         if rng.random() < 0.1:
             measure["series"] = False
         return measure
+
+
+def _shapes(link: Table) -> bool:
+    """Whether CAKE limits the rate of a link."""
+    return link.get("shaper") == "cake" or "shaper" not in link
