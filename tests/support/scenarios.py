@@ -30,8 +30,22 @@ TCP_ONLY = frozenset(("bbr3", "dctcp", "prague"))
 
 
 FREE = frozenset(
-    ("delay_down", "delay_up", "full_cut_up", "full_rise_down", "high_load", "max_cut", "max_rise",
-     "min_cut", "cut_pause", "decay_pause", "ping_interval", "pingers", "sleep", "sleep_after")
+    (
+        "delay_down",
+        "delay_up",
+        "full_cut_up",
+        "full_rise_down",
+        "high_load",
+        "max_cut",
+        "max_rise",
+        "min_cut",
+        "cut_pause",
+        "decay_pause",
+        "ping_interval",
+        "pingers",
+        "sleep",
+        "sleep_after",
+    )
 )
 """Parameters of programs of the gateway that do not limit each other."""
 

@@ -20,7 +20,8 @@ pub fn gateway_shapers(spec: &Spec, app: usize) -> Option<[u32; 2]> {
 /// Returns the first link with the shaper `cake` on the route of an application.
 fn shaper(spec: &Spec, app: &AppSpec, direction: Direction) -> Option<usize> {
     let links = &app.route(direction).links;
-    let is_shaper = |link: usize| spec.links.get(link)?.shaper.eq(&ShaperSpec::Cake).then_some(link);
+    let is_shaper =
+        |link: usize| spec.links.get(link)?.shaper.eq(&ShaperSpec::Cake).then_some(link);
     links.iter().copied().find_map(is_shaper)
 }
 

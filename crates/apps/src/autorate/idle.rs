@@ -10,10 +10,7 @@ pub(super) enum Idle {
     /// which always has the current value, so the time until the next reply is not counted.
     Found,
     /// The line has been idle for `total` at the time `last`.
-    Counted {
-        total: i64,
-        last: i64,
-    },
+    Counted { total: i64, last: i64 },
 }
 
 impl Idle {

@@ -146,8 +146,7 @@ impl CakeAutorate {
                 Order::StartPings => {
                     self.pingers += 1;
                     let active = run.law.active().to_vec();
-                    run.pinger =
-                        Some(Pinger::new(self.pingers, &self.settings, active, io.now()));
+                    run.pinger = Some(Pinger::new(self.pingers, &self.settings, active, io.now()));
                     starts = Some(self.pingers);
                 }
                 Order::StopPings => run.pinger = None,

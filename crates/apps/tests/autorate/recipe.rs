@@ -54,8 +54,7 @@ impl Recipe {
         let draws = (0..97).map(|_| (mixer.draw() & 0x7fff) as u16).collect();
         let bases: Vec<u64> =
             (0..settings.reflectors).map(|_| 4_000 + mixer.below(40_000)).collect();
-        let mut run =
-            Self { settings, loads: Vec::new(), replies: Vec::new(), draws, end: 0 };
+        let mut run = Self { settings, loads: Vec::new(), replies: Vec::new(), draws, end: 0 };
         let lines_per_second = 1_000_000 / run.settings.request_interval() + 4;
         run.end = LINES as i64 * 1_000_000 / lines_per_second;
         let (mut now, mut last_read) = (0, 0);
@@ -140,7 +139,9 @@ impl Recipe {
             let late = if printed < phase.busy_until { phase.busy_until - printed } else { 0 };
             read = printed + late + mixer.below(200) as i64;
             match is_lost {
-                false => self.replies.push(Reply { printed, read, reflector: Some(reflector), rtt }),
+                false => {
+                    self.replies.push(Reply { printed, read, reflector: Some(reflector), rtt })
+                }
                 true if mixer.below(4) == 0 => {
                     self.replies.push(Reply { printed, read, reflector: None, rtt });
                 }
@@ -175,7 +176,11 @@ fn settings(mixer: &mut Mixer) -> Settings {
 fn range(mixer: &mut Mixer) -> Range {
     let base = 300 << mixer.below(8);
     let base = base + mixer.below(base as u64) as i64;
-    Range { min: 1 + base * (1 + mixer.below(8) as i64) / 9, base, max: base + mixer.below(3 * base as u64) as i64 }
+    Range {
+        min: 1 + base * (1 + mixer.below(8) as i64) / 9,
+        base,
+        max: base + mixer.below(3 * base as u64) as i64,
+    }
 }
 
 /// Draws settings that few people change.
