@@ -22,6 +22,8 @@
 //! Differences: a pass of the loop takes no time. The program stops `fping` in 100 ms, and lines
 //! that arrive in this time wait.
 
+#![expect(clippy::cast_possible_wrap, reason = "times, sizes and counts are far below 2^63")]
+
 mod health;
 mod idle;
 mod reflectors;

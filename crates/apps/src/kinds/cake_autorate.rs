@@ -14,6 +14,8 @@
 //! `fping` notices a missing reply when it sends the next request. The CAKEs keep their last rates
 //! after the stop.
 
+#![expect(clippy::cast_possible_wrap, reason = "times and rates are far below 2^63")]
+
 mod parameters;
 mod pinger;
 mod report;

@@ -7,6 +7,7 @@
 //! every command of a few runs. docs/explanation/traces.md describes the method.
 
 #![allow(unreachable_pub, reason = "the program that ran cake-autorate shares these modules")]
+#![allow(clippy::cast_possible_wrap, reason = "times, sizes and counts are far below 2^63")]
 
 mod play;
 mod recipe;

@@ -140,7 +140,7 @@ impl Recipe {
             read = printed + late + mixer.below(200) as i64;
             match is_lost {
                 false => {
-                    self.replies.push(Reply { printed, read, reflector: Some(reflector), rtt })
+                    self.replies.push(Reply { printed, read, reflector: Some(reflector), rtt });
                 }
                 true if mixer.below(4) == 0 => {
                     self.replies.push(Reply { printed, read, reflector: None, rtt });
