@@ -47,7 +47,7 @@ def links_of(spec: TrialSpec) -> dict[Direction, LinkFacts]:
 
 
 def _queue(link: LinkSpec, spec: TrialSpec, direction: Direction) -> str:
-    """The name of a link's discipline, and of the program that changes its rate, if there is one."""
+    """The name of a link's discipline, and of the program that changes its rate, if any."""
     kinds = catalogue.load()["apps"]
     for app in spec.apps:
         kind = kinds.get(app.app.kind)

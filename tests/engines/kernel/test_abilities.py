@@ -9,8 +9,8 @@ import pytest
 from aqmlab.base.errors import ScenarioError
 from aqmlab.base.failures import LabError
 from aqmlab.engines import registry
-from aqmlab.engines.kernel import agent as agents
 from aqmlab.engines.kernel import abilities, image, kinds, machine
+from aqmlab.engines.kernel import agent as agents
 from aqmlab.planning import planner
 from aqmlab.planning.plan import Plan
 from aqmlab.scenario import catalogue

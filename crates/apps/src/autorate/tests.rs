@@ -235,8 +235,8 @@ fn a_direction_that_is_not_adjusted_has_no_commands() {
 #[test]
 fn c260_the_sampler_knows_only_the_base_rates() {
     let sampled = |base: i64, bytes: u64| {
-        let mut settings = Settings::default();
-        settings.rates = [Range { min: base, base, max: base }; 2];
+        let rates = [Range { min: base, base, max: base }; 2];
+        let settings = Settings { rates, ..Settings::default() };
         let mut sampler = Sampler::new(&settings, [0; 2]);
         sampler.sample([0; 2]);
         (sampler.period(), sampler.sample([bytes, bytes])[0])

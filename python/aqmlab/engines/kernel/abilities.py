@@ -72,8 +72,8 @@ def missing(spec: TrialSpec, qdisc_source: QdiscSource = "kernel") -> Iterator[R
         kind = known_apps.get(app.app.kind)
         if kind is not None and kind.on_gateway:
             problem = (
-                "a program that changes the rates of the gateway: the kernel engine sets the rate of"
-                " a link once, before the trial"
+                "a program that changes the rates of the gateway: the kernel engine sets the rate"
+                " of a link once, before the trial"
             )
             yield Refusal(("apps", index, "app"), problem)
         for side, tcp in (("home", app.home), ("wan", app.wan)):
