@@ -42,7 +42,6 @@ FREE = frozenset(
         "cut_pause",
         "decay_pause",
         "ping_interval",
-        "pingers",
         "sleep",
         "sleep_after",
     )
@@ -104,9 +103,13 @@ class Drawing:
         return table
 
     def add_gateway_programs(self, table: Table) -> None:
-        """Adds each program of the gateway if CAKE shapes both directions."""
-        if not all(_shapes(table["path"][way]) for way in ("down", "up")):
+        """Makes CAKE shape both directions of some paths, and adds the programs of the gateway."""
+        links = [table["path"][way] for way in ("down", "up")]
+        if self.rng.random() > 0.04 or any(isinstance(link["rate"], list) for link in links):
             return
+        for link in links:
+            link["qdisc"] = {"kind": "cake"}
+            link["shaper"] = "cake"
         for name, kind in self.known["apps"].items():
             if kind.on_gateway:
                 table["apps"][name] = {"kind": name, **self.program(kind)}
@@ -341,8 +344,3 @@ class Drawing:
         if rng.random() < 0.1:
             measure["series"] = False
         return measure
-
-
-def _shapes(link: Table) -> bool:
-    """Whether CAKE limits the rate of a link."""
-    return link.get("shaper") == "cake" or "shaper" not in link
