@@ -3,7 +3,7 @@
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_trial::resolve::{Resolved, ResolvedApp};
 use aqmlab_trial::spec::Spec;
-use aqmlab_trial::{AppRunner, Grain, Impairments};
+use aqmlab_trial::{AppRunner, Grain, Impairments, gateway_shapers};
 
 use crate::agenda::HostActor;
 use crate::network::{Network, RoutePlan};
@@ -34,6 +34,7 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
             host: spec.home_host(index) as u32,
             priority: of.packet_priority(),
             dscp: of.dscp.unwrap_or(0),
+            shapers: app.sets_shapers().then(|| gateway_shapers(spec, index)).flatten(),
         });
         apps.push(app);
     }

@@ -31,6 +31,8 @@ pub(crate) struct AppSlot {
     pub(crate) priority: Option<u8>,
     /// The Differentiated Services codepoint of the application's packets.
     pub(crate) dscp: u8,
+    /// The links with the gateway's shapers, up and down, if the application sets shapers.
+    pub(crate) shapers: Option<[u32; 2]>,
 }
 
 /// The state of a run.

@@ -2,7 +2,7 @@
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_init` and `cake_reconfigure`.
 
-use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet};
+use aqmlab_core::{BitRate, Bytes, Cx, Duration, Instant, Packet};
 
 use super::autorate::Autorate;
 use super::diffserv::TINS;
@@ -160,6 +160,14 @@ impl Qdisc for Cake {
     fn ready_at(&self) -> Instant {
         let ready = self.shaper.ready_at().as_nanos();
         Instant::from_nanos(ready.saturating_sub(UPTIME.as_nanos()))
+    }
+
+    fn change_rate(&mut self, rate: BitRate) {
+        self.reconfigure(rate.as_bps() / 8);
+    }
+
+    fn stated_len(&self, ip_len: u32) -> u32 {
+        self.settings.charge.stated(ip_len)
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
