@@ -30,7 +30,7 @@ impl DeliveryTrace {
     ///
     /// # Errors
     ///
-    /// The reason, if there is no opportunity, or if the trace is over at once or is faster than
+    /// The reason, if the trace has no opportunity, if its length is zero, or if it is faster than
     /// 100 Gbit/s.
     pub fn new(gaps_ms: &[u32]) -> Result<Self, &'static str> {
         let times = gaps_ms.iter().scan(0_u64, |at, &gap| {

@@ -21,8 +21,8 @@ pub(crate) struct Link {
     pub(crate) own: bool,
     /// The radio that sends the packets, if the link is an 802.11n link.
     pub(crate) radio: Option<Place>,
-    /// The time for which a call of the link is requested, or [`Instant::NEVER`]. The agenda calls
-    /// a link with a radio only when the link's discipline may release a packet.
+    /// The time at which the agenda is to call the link, or [`Instant::NEVER`]. The agenda calls a
+    /// link with a radio only when the link's discipline may release a packet.
     pub(crate) called: Instant,
 }
 

@@ -135,26 +135,28 @@ impl Default for State {
 }
 
 impl State {
-    /// FreeBSD: records the size of an offered packet, even if the packet is then dropped.
+    /// Raises the size of the largest packet to `len`, the size of an offered packet, if `len` is
+    /// larger. The packet counts even if it is then dropped (FreeBSD).
     #[inline]
     pub fn saw(&mut self, len: u32) {
         self.largest = self.largest.max(len);
     }
 
-    /// Linux's `fq_codel`: counts packets dropped at the limit as signals (C-30).
+    /// Counts packets dropped at the limit as signals, as in Linux's `fq_codel` (C-30).
     pub fn strengthen(&mut self, dropped: u32) {
         self.count = self.count.wrapping_add(dropped);
     }
 
-    /// FreeBSD's `fq_codel`: ends the dropping state and the interval above target of a flow that
-    /// becomes active (C-33). The call has no visible effect, because the law has already reset its
-    /// state when the queue became empty.
+    /// Ends the dropping state and the interval above target of a flow that becomes active, as in
+    /// FreeBSD's `fq_codel` (C-33). The call has no visible effect, because the law has already
+    /// reset its state when the queue became empty.
     pub fn wake(&mut self) {
         self.dropping = false;
         self.first_above_time = 0;
     }
 
-    /// Linux 3.5 to 4.6: for an empty queue, ends the dropping state but keeps `first_above_time`.
+    /// Ends the dropping state for an empty queue but keeps `first_above_time`, as in Linux 3.5 to
+    /// 4.6.
     pub fn stop_dropping(&mut self) {
         self.dropping = false;
     }

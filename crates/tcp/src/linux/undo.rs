@@ -294,8 +294,9 @@ mod tests {
         }
     }
 
-    /// Linux 6.1.113 `tcp_packet_delayed`: without a retransmission, every acknowledgement is for
-    /// an original. Without SACK, `retrans_stamp` is cleared early.
+    /// Tests that without a recorded retransmission an acknowledgement is for an original (Linux
+    /// 6.1.113 `tcp_packet_delayed`). A connection without SACK at `high_seq` is an exception: its
+    /// `retrans_stamp` may already be cleared.
     #[test]
     fn without_a_retransmission_every_arrival_is_an_original() {
         let header = TcpHeader { timestamps: true, ts_ecr: 50, ..TcpHeader::default() };

@@ -39,8 +39,9 @@ def refusal(
 ) -> Refusal | None:
     """The reason why the agent, or another `program`, refuses a resolved trial, if it does.
 
-    If `build` is false and the agent is not built yet, only the kinds of the trial are checked.
-    Raises `MissingError` for missing requirements before it builds the agent.
+    If `build` is false and the agent is not built yet, the function checks only the links,
+    disciplines, host profiles and congestion controls of the trial. Raises `MissingError` for
+    missing requirements, before the agent is built.
     """
     _require_installed(run_on)
     if not build and not agent.is_there():

@@ -78,8 +78,8 @@ struct Bbr3 {
     prior_cwnd: u64,
     init_cwnd: u64,
     idle_restart: bool,
-    /// Whether the window has reached its target, so that the controller computes less while the
-    /// application limits the sender.
+    /// Whether the window has reached its target, so that the controller may take the fast path
+    /// (`bbr_run_fast_path`).
     try_fast_path: bool,
 
     min_rtt: u64,

@@ -51,7 +51,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[
     },
     Kind {
         name: "cubic_rfc",
-        summary: "CUBIC as specified in RFC 9438, in real numbers",
+        summary: "CUBIC as specified in RFC 9438, in floating-point arithmetic",
         source: "RFC 9438; RFC 9406",
         params: &[
             Param {
