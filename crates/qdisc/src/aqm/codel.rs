@@ -61,9 +61,9 @@ pub struct Settings {
     pub mtu: Bytes,
     /// Whether ECN-capable packets are marked and not dropped.
     pub ecn: bool,
-    /// Linux: the sojourn above which every selected ECN-capable packet is marked.
+    /// The sojourn time above which every selected ECN-capable packet is marked (Linux).
     pub ce_threshold: Option<Duration>,
-    /// Linux's `fq_codel`: the packets to which `ce_threshold` applies.
+    /// The packets to which `ce_threshold` applies (Linux's `fq_codel`).
     pub selector: Selector,
 }
 
@@ -111,9 +111,9 @@ pub struct State {
     sojourn: u64,
     count: u32,
     last_count: u32,
-    /// FreeBSD: the size of the largest packet offered to the queue.
+    /// The size of the largest packet offered to the queue (FreeBSD).
     largest: u32,
-    /// Linux and FreeBSD: `1/√count` in units of `2^-16`.
+    /// `1/√count` in units of `2^-16` (Linux and FreeBSD).
     root: u16,
     dropping: bool,
 }
@@ -254,8 +254,8 @@ impl Codel {
         self.threshold(state, packet, cx)
     }
 
-    /// RFC 8289 §5.6, `dodequeue`: returns whether sojourn times have been above target for an
-    /// interval, with a sufficient backlog behind the head. A sojourn time equal to the target
+    /// Returns whether sojourn times have been above target for an interval, with a sufficient
+    /// backlog behind the head (RFC 8289 §5.6, `dodequeue`). A sojourn time equal to the target
     /// counts as above target. Updates `first_above_time`, and records the sojourn time of the
     /// head.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
@@ -290,8 +290,8 @@ impl Codel {
         self.judge(state, supply, now)
     }
 
-    /// RFC 8289 §5.5: signals the packet at the head and schedules the next signal. Returns whether
-    /// the signal is a mark, which the caller sets on the head.
+    /// Signals the packet at the head and schedules the next signal (RFC 8289 §5.5). Returns
+    /// whether the signal is a mark, which the caller sets on the head.
     #[cold]
     fn enter_dropping(
         &self,
@@ -312,8 +312,8 @@ impl Codel {
         marks
     }
 
-    /// RFC 8289 §5.5: sends every signal that is due, until a packet can leave. Returns whether the
-    /// caller must mark that packet.
+    /// Sends every signal that is due, until a packet can leave (RFC 8289 §5.5). Returns whether
+    /// the caller must mark that packet.
     #[cold]
     fn stay_dropping(
         &self,

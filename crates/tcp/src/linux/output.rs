@@ -275,7 +275,8 @@ mod tests {
         }
     }
 
-    /// Linux calls `tcp_event_data_sent` and adds to `data_segs_out` only for an `skb` with payload.
+    /// Tests that a FIN without payload is no data segment. Linux calls `tcp_event_data_sent` and
+    /// adds to `data_segs_out` only for an `skb` with payload.
     #[test]
     fn a_fin_without_payload_is_no_data_segment() {
         for (payload, is_data) in [(0, false), (1, true)] {

@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// Linux would send the 100 bytes that fit.
+    /// Tests a difference from Linux, which would send only the 100 bytes that fit.
     #[test]
     fn a_segment_that_partly_fits_a_reduced_window_is_sent_as_a_whole() {
         let (mut linux, mut tcb) = testing::open("reno");

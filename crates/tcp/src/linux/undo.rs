@@ -272,8 +272,9 @@ mod tests {
     use super::*;
     use crate::linux::testing;
 
-    /// Linux 6.1.100 `tcp_init_undo`: a recovery may begin while a probe is in flight. A duplicate
-    /// caused by the probe is then no evidence about the recovery's retransmissions.
+    /// Tests that a probe in flight counts as a retransmission of the recovery that begins
+    /// meanwhile (Linux 6.1.100 `tcp_init_undo`). A duplicate caused by the probe is then no
+    /// evidence about the recovery's retransmissions.
     #[test]
     fn a_probe_in_flight_counts_among_the_retransmissions() {
         for (probe, out, want) in [

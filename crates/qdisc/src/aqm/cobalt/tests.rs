@@ -132,7 +132,8 @@ fn c169_blue_rises_by_a_256th_per_overflow_and_drops_ect() {
     assert_eq!(full.p_drop, u32::MAX);
 }
 
-/// C-63, with [`c169_blue_rises_by_a_256th_per_overflow_and_drops_ect`].
+/// Tests the second part of statement C-63: BLUE's probability falls while the queue is empty.
+/// [`c169_blue_rises_by_a_256th_per_overflow_and_drops_ect`] tests the first part.
 #[test]
 fn blue_falls_while_the_queue_is_empty_and_the_law_comes_to_rest() {
     let mut law = law();

@@ -381,7 +381,7 @@ impl Vars {
     }
 }
 
-/// RFC 8033 §4.2: returns the right shift of the step at this probability.
+/// Returns the right shift of the step at this probability (RFC 8033 §4.2).
 const fn autotune(prob: i64) -> u32 {
     let mut shift = 11;
     let mut power = 1_000_000;

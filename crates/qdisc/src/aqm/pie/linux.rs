@@ -316,7 +316,7 @@ impl Vars {
     }
 }
 
-/// RFC 8033 §4.2: returns the right shift of the gains at this probability.
+/// Returns the right shift of the gains at this probability (RFC 8033 §4.2).
 const fn autotune(prob: u64) -> u32 {
     if prob >= MAX_PROB / 10 {
         return 0;

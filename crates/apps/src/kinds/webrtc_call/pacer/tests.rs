@@ -97,7 +97,8 @@ fn padded(pacer: &mut Pacer, ms: u64) -> f64 {
     bytes
 }
 
-/// Source: `pacing_controller.cc`, `PaddingToAdd`; `rtp_sender.cc`, `GeneratePadding`.
+/// Tests that padding and video together have at most the padding rate (`pacing_controller.cc`,
+/// `PaddingToAdd`; `rtp_sender.cc`, `GeneratePadding`).
 #[test]
 fn padding_fills_up_its_rate_and_video_goes_first() {
     let mut pacer = Pacer::new(SIZES, 2.5e6, Instant::ZERO);
@@ -125,8 +126,9 @@ fn padding_is_a_large_packet_again_unless_that_is_three_times_too_large() {
     }
 }
 
-/// Source: `UpdateAllowedBitrateRange` in `webrtc_voice_engine.cc` gives audio a rate of its own.
-/// `audio_send_stream.cc` therefore calls `AccountForAudioPacketsInPacedSender`.
+/// Tests that audio adds to the debt of the pacer. `UpdateAllowedBitrateRange` in
+/// `webrtc_voice_engine.cc` gives audio a rate of its own, so `audio_send_stream.cc` calls
+/// `AccountForAudioPacketsInPacedSender`.
 #[test]
 fn audio_adds_to_the_debt_of_video() {
     let after = |audio: u32| {

@@ -33,7 +33,8 @@ fn judged(law: &Linux, l4s: bool, draw: u32) -> (Verdict, usize) {
     (verdict, 1 + usize::from(rng != after_one))
 }
 
-/// C-110: the probabilities after these delays, computed by hand in units of 2⁻³².
+/// Tests statement C-110: the probabilities after these delays equal probabilities computed by
+/// hand, in units of 2⁻³².
 #[test]
 fn updates_give_the_probabilities_of_the_kernel() {
     for (delays, want) in [
@@ -115,7 +116,7 @@ fn an_l4s_packet_is_signalled_by_one_hit_of_the_coupled_probability() {
     }
 }
 
-/// C-129: draws are taken before the comparison.
+/// Tests statement C-129: draws are taken before the comparison with the probability.
 #[test]
 fn a_probability_of_zero_takes_a_draw_and_a_draw_of_zero_hits() {
     let law = at(0, &DEFAULTS);
@@ -126,7 +127,8 @@ fn a_probability_of_zero_takes_a_draw_and_a_draw_of_zero_hits() {
     assert_eq!(judged(&law, false, 0).1, 2, "a first hit takes a second draw");
 }
 
-/// C-67, C-120 and C-121, by the draws of Linux.
+/// Tests statements C-67, C-120 and C-121 with the random draws of Linux: packets are dropped only
+/// in overload, and both queues drop with the classic probability.
 #[test]
 fn in_overload_both_queues_drop_by_the_classic_probability() {
     let over = at(MAX_PROB, &DEFAULTS);
@@ -152,7 +154,8 @@ fn without_drop_overload_the_probability_stops_at_a_coupled_one() {
     }
 }
 
-/// C-128: the older of both heads counts, and an empty queue has no delay.
+/// Tests statement C-128: an update uses the delay of the older of both heads, and an empty queue
+/// has no delay.
 #[test]
 fn updates_use_the_older_head_at_the_time_of_each_update() {
     let ms = Instant::from_millis;

@@ -21,7 +21,7 @@ fn close(got: f64, want: f64) {
     assert!((got - want).abs() < 1e-9, "{got} is not {want}");
 }
 
-/// C-110, in floating point.
+/// Tests statement C-110: the probabilities of the controller in floating-point arithmetic.
 #[test]
 fn updates_give_the_probabilities_of_the_figure() {
     let mut law = law();
