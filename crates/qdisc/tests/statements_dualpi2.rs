@@ -149,7 +149,8 @@ fn a_queue_that_is_served_alone_pays_nothing() {
     }
 }
 
-/// The kernel restores the credit at an empty dequeue. HTB never polls an empty class.
+/// Tests that an empty dequeue restores the credit, as in the kernel. HTB never polls an empty
+/// class, so below HTB the credit is not restored.
 #[test]
 fn an_idle_link_restores_the_credit_and_a_busy_one_does_not() {
     let credit_after = |second_ms, polls_empty: bool, below_htb| {

@@ -71,7 +71,7 @@ fn freebsd_leaves_recovery_at_the_reduced_maximum() {
     }
 }
 
-/// RFC 3465 §2.3: during go-back-N, a large acknowledgement grows the window by only one segment.
+/// During go-back-N, a large acknowledgement grows the window by only one segment (RFC 3465 §2.3).
 #[test]
 fn freebsd_counts_one_segment_per_acknowledgement_while_it_repairs() {
     let segment = u64::from(MSS);

@@ -146,8 +146,8 @@ fn linux_cubic_follows_the_naive_law_to_the_segment() {
     }
 }
 
-/// C-82 for the window over time: the window follows the curve, and is back at its maximum when the
-/// time K has passed since the loss.
+/// Tests statement C-82 for the window over time: the window follows the curve, and is back at its
+/// maximum when the time K has passed since the loss.
 #[test]
 fn c82_the_window_returns_to_its_maximum_after_k() {
     for name in ["cubic", "cubic_rfc"] {
@@ -285,7 +285,7 @@ fn a_loss_takes_away_the_credit_gathered_for_growth() {
     assert_eq!(acknowledge(&mut window, 1, true), 0);
 }
 
-/// RFC 9438 §4.8: after a timeout, the curve starts at its plateau.
+/// After a timeout, the curve starts at its plateau (RFC 9438 §4.8).
 #[test]
 fn after_a_timeout_the_rfc_starts_a_new_plateau() {
     let rtt = Duration::from_millis(40);
@@ -301,7 +301,7 @@ fn after_a_timeout_the_rfc_starts_a_new_plateau() {
     assert!((gauge(&*cc, "w_max") - 700.0).abs() < 1e-9 && gauge(&*cc, "k_s").abs() < 1e-9);
 }
 
-/// RFC 9438 §4.9: undoing a spurious reduction restores the curve as well as the window.
+/// Undoing a spurious reduction restores the curve as well as the window (RFC 9438 §4.9).
 #[test]
 fn a_spurious_reduction_restores_the_rfcs_curve() {
     let (mut cc, mut window) = (controller("cubic_rfc", &[]), fresh_window(1));

@@ -57,8 +57,8 @@ fn hystart_sees_the_train_before_the_delay() {
     assert!((1_055..1_067).contains(&cwnd), "left at {cwnd} segments, rtt {rtt}");
 }
 
-/// RFC 9406 §4.2: in conservative slow start, growth is a quarter of the normal growth, for five
-/// rounds.
+/// In conservative slow start, growth is a quarter of the normal growth, for five rounds (RFC 9406
+/// §4.2).
 #[test]
 fn hystart_plusplus_grows_at_a_quarter_for_five_rounds() {
     let plusplus = ("hystart", Value::Word("plusplus", &[]));
@@ -122,7 +122,7 @@ fn hystart_believes_a_rise_of_an_eighth_within_4_and_16_ms() {
     }
 }
 
-/// RFC 9406 §4.2: a round is judged after its eighth sample.
+/// A round is judged after its eighth sample (RFC 9406 §4.2).
 #[test]
 fn hystart_plusplus_judges_a_round_by_eight_samples() {
     for (raised, slows) in [(7, false), (8, true)] {

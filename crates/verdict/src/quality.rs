@@ -213,7 +213,7 @@ mod tests {
         Quality::over(&applied, &[(1, &Scores::of(&applied, measured))]).expect("one seed")
     }
 
-    /// The first case is the draft's example. The other cases change its loss or its rate.
+    /// Tests the draft's example, and variants of the example with another loss or another rate.
     #[test]
     fn c236_the_example_of_the_draft_has_the_score_50() {
         for (loss, rate, want) in [(2.0, 28.0, 50.0), (4.0, 28.0, 25.0), (2.0, 3.9, 0.0)] {

@@ -177,8 +177,8 @@ fn a_frame_is_given_up_after_thirty_tries_and_no_longer_holds_others_back() {
     assert!(rig.cell.is_empty());
 }
 
-/// `dot11ShortRetryLimit` counts attempts: the hardware makes seven, and the driver then passes the
-/// frame to the hardware again.
+/// Tests that the hardware makes seven attempts, because `dot11ShortRetryLimit` counts attempts.
+/// The driver then passes the frame to the hardware again.
 #[test]
 fn the_hardware_returns_a_frame_after_seven_attempts() {
     let mut rig = Rig::new(&[RadioConfig { loss: 1.0, ..config(7, 1) }], 1).load(0, 1, 1_500);

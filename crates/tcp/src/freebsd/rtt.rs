@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::common::clock::Expiry;
 
-    /// A round-trip time of 100 ms counts as 101 ticks.
+    /// Tests the timeout after one sample of 100 ms, which counts as 101 ticks.
     #[test]
     fn c78_the_timeout_after_one_sample_of_100_ms() {
         let profile = Profile::freebsd();

@@ -262,8 +262,9 @@ mod tests {
     use super::*;
     use crate::linux::testing;
 
-    /// `tcp_update_skb_after_send` compares the number of data segments including those of the
-    /// burst that was just sent.
+    /// Tests that pacing begins with the burst that contains the tenth data segment.
+    /// `tcp_update_skb_after_send` compares the number of data segments including the segments of
+    /// the burst that was just sent.
     #[test]
     fn the_burst_with_the_tenth_data_segment_is_the_first_that_is_paced() {
         let (mut linux, mut tcb) = testing::open("bbr");

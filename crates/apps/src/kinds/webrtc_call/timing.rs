@@ -120,8 +120,8 @@ mod tests {
         timing.time(&decoded, RTT, completed).since(captured).as_secs_f64() * 1e3
     }
 
-    /// Without variation the estimate is 1 ms, with 10 ms for the system and 10 ms for the
-    /// renderer.
+    /// Tests the playout delay without variation: an estimate of 1 ms, 10 ms for the system and 10
+    /// ms for the renderer.
     #[test]
     fn a_constant_delay_adds_21_ms() {
         let mut timing = VcmTiming::new(Instant::ZERO);

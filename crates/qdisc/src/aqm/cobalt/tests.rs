@@ -146,7 +146,7 @@ fn blue_falls_while_the_queue_is_empty_and_the_law_comes_to_rest() {
     assert!(law.is_at_rest(at(200)));
 }
 
-/// `reciprocal_scale` reads 32 bits of the interval: 1000 s becomes 3567587328 ns.
+/// Tests that `reciprocal_scale` reads only 32 bits of the interval: 1000 s becomes 3567587328 ns.
 #[test]
 fn a_long_interval_loses_its_upper_bits() {
     let params = Params { interval: Duration::from_secs(1_000), ..PARAMS };

@@ -66,8 +66,9 @@ fn the_probability_saturates_at_both_ends() {
     assert_eq!(after(&[0; 9], &DEFAULTS).prob(), 0);
 }
 
-/// With the scaled gains 44 and 879, 44 · 15 ms + 879 · 300 ms is 264.36e9 ns. A 64th of this sum
-/// is 4 130 625 000, below 2³². With 312 ms instead of 300 ms it is 2³² + 470 204.
+/// Tests that the change of the probability wraps at 32 bits. With the scaled gains 44 and 879, 44
+/// · 15 ms + 879 · 300 ms is 264.36e9 ns. A 64th of this sum is 4 130 625 000, below 2³². With 312
+/// ms instead of 300 ms it is 2³² + 470 204.
 #[test]
 fn a_change_of_more_than_32_bits_wraps() {
     let mut law = at(MAX_PROB / 2, &DEFAULTS);
