@@ -28,8 +28,8 @@
 //! - the memory of a packet follows the buffers of one driver, as in `fq_codel` ([`crate::flows`]);
 //! - flows and hosts are hashed with a salt, while the kernel hashes them with a key drawn at boot;
 //! - packets are segments, so `split-gso` has nothing to split;
-//! - packets have no firewall mark, no class and no address translation, so `fwmark`, filters and
-//!   `nat` have no effect and are not parameters;
+//! - packets have no firewall mark and no class, and no NAT changes their addresses, so `fwmark`,
+//!   filters and `nat` have no effect and are not parameters;
 //! - `overhead` is not negative.
 
 mod ack_filter;

@@ -6,8 +6,8 @@
 //! are part of the rate of the speech. The loss comes from the controller's loss reports, smoothed
 //! over 10 s.
 //!
-//! Differences: the rating treats speech from the coarse copy of a packet (in-band FEC) like the
-//! original speech. Opus omits the copy at rates below about 28 kbit/s; this model does not.
+//! Differences: the opinion score treats speech from the coarse copy of a packet (in-band FEC) like
+//! the original speech. Opus omits the copy at rates below about 28 kbit/s; this model does not.
 
 use aqmlab_core::{Duration, Instant, math};
 

@@ -6,8 +6,8 @@
 //! the variation of the delays (`jitter`), plus 10 ms for the renderer. A late frame raises the
 //! playout delay, at most to this target.
 //!
-//! Differences: decoding takes no time. A frame changes the playout delay when it can be decoded;
-//! in libwebrtc it does so when it has been decoded.
+//! Differences: decoding takes no time. A frame changes the playout delay when the frame can be
+//! decoded. In libwebrtc a frame changes the delay when the frame has been decoded.
 
 use aqmlab_core::{Duration, Instant};
 

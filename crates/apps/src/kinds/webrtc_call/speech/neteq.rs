@@ -7,8 +7,9 @@
 //! gap is concealed. Speech is stretched towards the target, and compressed if the buffer holds
 //! much more.
 //!
-//! Differences: a stretch changes the delay by 10 ms, the pitch period at 100 Hz; libwebrtc takes
-//! the period of the voice. Reordered packets do not raise the target.
+//! Differences: each stretch or compression of the speech changes the delay by 10 ms, the pitch
+//! period at 100 Hz; libwebrtc uses the pitch period of the voice. Reordered packets do not raise
+//! the target of the delay.
 
 use std::collections::VecDeque;
 
