@@ -17,7 +17,7 @@
 //! - `channel`: a connection with TLS and HTTP/2 and its two ends;
 //! - `foreign`: a foreign probe;
 //! - `direction`: the test of one direction;
-//! - `report`: the measures of one direction.
+//! - `report`: the metrics of one direction.
 //!
 //! The draft leaves some points open. Both directions are tested one after the other, the download
 //! first. The client knows no capacity before the end of the first interval, so the probes begin

@@ -181,9 +181,9 @@ impl Qdisc for RedQueue {
         self.queue.backlog()
     }
 
-    /// Below HTB, the average queue length is constant while the queue is idle. `red_dequeue`
-    /// starts an idle period when it finds no packet, but `htb_dequeue` never polls a class without
-    /// packets.
+    /// Tunes the law to the rate of the link. Below HTB, also keeps the average queue length
+    /// constant while the queue is idle: `red_dequeue` starts an idle period when it finds no
+    /// packet, but `htb_dequeue` never polls a class without packets.
     fn attach(&mut self, to: Parent) {
         self.law.link_rate(to.rate);
         self.idle_from_request |= to.never_polls_empty;

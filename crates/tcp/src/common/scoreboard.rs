@@ -184,9 +184,9 @@ impl Scoreboard {
         self.queue.partition_point(|sent| sent.end() <= seq) as u32
     }
 
-    /// Returns the number of `skb`s of the outstanding segments. `ends` has the ends of the `skb`s
-    /// that were sent. A partial selective acknowledgement or a retransmission splits an `skb` into
-    /// its segments. Neighbours that are selectively acknowledged merge (Linux
+    /// Returns the number of `skb`s of the outstanding segments. `ends` yields the ends of the
+    /// `skb`s that were sent. A partial selective acknowledgement or a retransmission splits an
+    /// `skb` into its segments. Neighbours that are selectively acknowledged merge (Linux
     /// `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
     pub(crate) fn skbs(&self, ends: impl Iterator<Item = u64>) -> u64 {
         let (mut count, mut in_run, mut at) = (0, false, self.first());

@@ -98,13 +98,13 @@ impl RttEstimator {
         wait.max(PERSIST.0).min(PERSIST.1)
     }
 
-    /// `TCP_REXMTVAL`: returns the timeout in ticks, before the slop and the maximum.
+    /// Returns the timeout in ticks, before the slop and the maximum (`TCP_REXMTVAL`).
     fn value(&self) -> u64 {
         self.minimum.max((((self.srtt >> 3) + self.rttvar) >> 2) as u64)
     }
 
-    /// `TCPT_RANGESET`: adds the slop to a timeout in ticks, and limits the sum to between `least`
-    /// and the maximum.
+    /// Adds the slop to a timeout in ticks, and limits the sum to between `least` and the maximum
+    /// (`TCPT_RANGESET`).
     fn range(&self, span: u64, least: u64) -> u64 {
         (span + self.slop).max(least).min(self.maximum)
     }

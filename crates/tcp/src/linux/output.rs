@@ -183,9 +183,9 @@ impl Linux {
         }
     }
 
-    /// Sends `payload` new bytes, and the FIN if `tags` has it. Callers call
-    /// [`Self::header`] before, and for data also [`Self::on_data_sent`]. Retransmissions carry the control bits of `tags`, but not
-    /// `control`.
+    /// Sends `payload` new bytes, and the FIN if `tags` contains it. Before, the caller calls
+    /// [`Self::header`] and, for data, [`Self::on_data_sent`]. Retransmissions carry the control
+    /// bits of `tags`, but not `control`.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn send_new(

@@ -5,7 +5,7 @@
 //! `tcp_init_undo`, `tcp_may_undo`, `tcp_packet_delayed`, `tcp_undo_cwnd_reduction`,
 //! `tcp_try_undo_*`.
 //!
-//! `loss.rs` has F-RTO (RFC 5682), a further test for spurious timeouts. On FreeBSD,
+//! `loss.rs` implements F-RTO (RFC 5682), a further test for spurious timeouts. On FreeBSD,
 //! `freebsd/ack.rs` undoes spurious timeouts.
 
 use aqmlab_core::TcpHeader;

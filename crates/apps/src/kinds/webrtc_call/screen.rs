@@ -164,7 +164,7 @@ impl Screen {
         self.in_second = 0;
     }
 
-    /// Returns the measures at the end of the call.
+    /// Returns the picture's quality at the end of the call.
     pub(crate) fn measures(&self, end: Instant) -> Seen {
         let mut screen = self.clone();
         screen.advance(end);

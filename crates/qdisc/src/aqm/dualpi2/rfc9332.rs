@@ -171,7 +171,7 @@ impl Rfc9332 {
 }
 
 impl Vars {
-    /// `dualpi2_update` (figure 6): updates the output of the controller.
+    /// Updates the output of the controller (`dualpi2_update`, figure 6).
     fn update(&mut self, settings: &Settings, delay: Duration) {
         let (now, last) = (delay.as_secs_f64(), self.last_delay.as_secs_f64());
         let control = &settings.control;

@@ -241,8 +241,8 @@ impl Rfc8033 {
         }
     }
 
-    /// Appendix B: switches PIE on or off at the end of an arrival that leaves `bytes` in the
-    /// queue.
+    /// Switches PIE on or off at the end of an arrival that leaves `bytes` in the queue (Appendix
+    /// B).
     fn switch(&mut self, now: Instant, bytes: u64) {
         if !self.vars.active && bytes >= self.settings.limit.0 / 3 {
             self.vars = Vars {

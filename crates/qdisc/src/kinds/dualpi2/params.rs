@@ -259,7 +259,7 @@ impl Control {
         }
     }
 
-    /// `dualpi2_parse_opt`: computes the constants from round-trip times in microseconds. Some
+    /// Computes the constants from round-trip times in microseconds (`dualpi2_parse_opt`). Some
     /// factors have the precision of a C `float`.
     fn computed(typical_us: u64, max_us: u64) -> Self {
         const MICROS_PER_SECOND: f64 = 1_000_000.0;

@@ -11,10 +11,10 @@
 //!
 //! PLB, which moves a flow to another path, and `fast_ack_mode` are not modelled.
 //!
-//! `bbr3/params.rs` has the parameters, `bbr3/ops.rs` the operations, `bbr3/phase.rs` the phases,
-//! and `bbr3/cycle.rs` the state machine. `bbr3/model.rs` measures the path. `bbr3/bounds.rs`
-//! bounds the data in flight. `bbr3/send.rs` derives a rate and a window. `bbr/shared.rs` and
-//! `bbr/aggregation.rs` have the parts that `bbr` and `bbr3` share.
+//! `bbr3/params.rs` defines the parameters, `bbr3/ops.rs` the operations, `bbr3/phase.rs` the
+//! phases, and `bbr3/cycle.rs` the state machine. `bbr3/model.rs` measures the path.
+//! `bbr3/bounds.rs` bounds the data in flight. `bbr3/send.rs` derives a rate and a window.
+//! `bbr/shared.rs` and `bbr/aggregation.rs` contain the parts that `bbr` and `bbr3` share.
 
 mod bounds;
 mod cycle;

@@ -7,9 +7,10 @@
 //!
 //! - on a host that counts bytes, the size of segments stays the same at low rates.
 //!
-//! `prague/params.rs` has the parameters, `prague/ops.rs` the operations, and `prague/estimate.rs`
-//! the estimate of the fraction of marked segments. `prague/window.rs` has the additive increase
-//! and the reductions, and `prague/rate.rs` the conversions between window and rate.
+//! `prague/params.rs` defines the parameters, `prague/ops.rs` the operations, and
+//! `prague/estimate.rs` the estimate of the fraction of marked segments. `prague/window.rs`
+//! computes the additive increase and the reductions, and `prague/rate.rs` the conversions between
+//! window and rate.
 
 mod estimate;
 mod ops;

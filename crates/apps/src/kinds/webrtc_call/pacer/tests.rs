@@ -115,8 +115,10 @@ fn padding_fills_up_its_rate_and_video_goes_first() {
     close(8.0 * padded(&mut busy, 1_000), 0.95e6, 0.02e6);
 }
 
-/// In 5 ms, 1 Mbit/s is 625 B and 300 kbit/s is 187 B. A packet of 1,200 B is less than three times
-/// 625 B, and more than three times 187 B (`rtp_sender.cc`, `kMaxPaddingSizeFactor`).
+/// Tests that padding is a retransmitted packet unless this packet is more than three times as
+/// large as the padding that is due. In 5 ms, 1 Mbit/s is 625 B and 300 kbit/s is 187 B. A packet
+/// of 1,200 B is less than three times 625 B, and more than three times 187 B (`rtp_sender.cc`,
+/// `kMaxPaddingSizeFactor`).
 #[test]
 fn padding_is_a_large_packet_again_unless_that_is_three_times_too_large() {
     for (bps, want) in [(1e6, 1_200), (300e3, 255)] {
