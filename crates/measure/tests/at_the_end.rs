@@ -29,7 +29,8 @@ fn report(conns: &[u32], arrive: &[usize]) -> DirectionReport {
     meter.finish().remove(0).directions[0].clone()
 }
 
-/// In a fair queue, packets of one connection may leave before earlier packets of another
+/// Tests that the arrival of another connection's packet does not prove a loss at the end of the
+/// run. In a fair queue, packets of one connection may leave before earlier packets of another
 /// connection.
 #[test]
 fn what_only_other_connections_have_passed_is_under_way() {

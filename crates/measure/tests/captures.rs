@@ -180,8 +180,9 @@ fn captures_give_the_round_trips_of_the_run() {
     }
 }
 
-/// A packet that must keep its order arrives with the packet before it, and each is answered at
-/// once.
+/// Tests that captures hold the packets of one moment in the order in which they pass the taps. In
+/// this run, a packet that must keep its order arrives with the packet before it, and each is
+/// answered at once.
 #[test]
 fn what_happens_at_one_moment_stands_in_the_captures_in_the_order_in_which_it_happened() {
     let settings = Settings {

@@ -488,7 +488,8 @@ mod tests {
         assert_eq!(left_us, [0, 0, 933, 1_933]);
     }
 
-    /// At 3 Mbit/s a packet of 1490 bytes takes 3 973 333⅓ ns.
+    /// Tests that the link's busy time does not exceed the elapsed time. At 3 Mbit/s a packet of
+    /// 1490 bytes takes 3 973 333⅓ ns, which is not a whole number.
     #[test]
     fn no_link_sends_for_longer_than_time_goes_by() {
         for shaper in [Shaper::Line, Shaper::Htb, Shaper::Dummynet] {

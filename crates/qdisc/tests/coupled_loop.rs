@@ -186,7 +186,7 @@ fn a_scalable_sender_alone_waits_for_about_a_millisecond() {
     }
 }
 
-/// The delay of the classic queue stays near its target, and the L4S queue stays short.
+/// Tests that the delay of the classic queue stays near its target, and the L4S queue stays short.
 #[test]
 fn each_queue_has_its_own_delay() {
     let (classic, l4s) = (mean(&PAIR[0].delays_ms), mean(&PAIR[1].delays_ms));

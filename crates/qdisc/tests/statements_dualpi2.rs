@@ -273,8 +273,8 @@ fn only_overload_drops_packets_that_could_be_marked() {
     assert!(full.ledger.drops().iter().all(|id| *id < 100 || *id == 9_999), "ECT is marked");
 }
 
-/// If no packet has ECT(1) or CE, the discipline is one queue whose packets are signalled with the
-/// square of the probability.
+/// Tests the discipline with packets that have neither ECT(1) nor CE. It is then one queue whose
+/// packets are signalled with the square of the probability.
 #[test]
 fn classic_traffic_alone_meets_pi2() {
     let mut rig = aged(&[], 3_000, 100, ms(60));

@@ -113,7 +113,7 @@ _ELSEWHERE = {
 class Kind:
     """One discipline, application, congestion control or host profile.
 
-    `params` has the parameters by name. `default_cc` is the congestion control of a host profile.
+    `params` holds the parameters by name. `default_cc` is the congestion control of a host profile.
     """
 
     family: str

@@ -132,7 +132,7 @@ fn c95_what_is_idle_when_dummynet_looks_forgets_all() {
     }
 }
 
-/// When a pipe is freed, the remaining credit of the tick is lost.
+/// Tests that the remaining credit of the tick is lost when a pipe is freed.
 #[test]
 fn a_pipe_taken_away_in_a_tick_owes_nothing_to_that_tick() {
     // 40 bytes take 0.32 ms. The garbage collector visits the pipe at 64 ms. Before that, the

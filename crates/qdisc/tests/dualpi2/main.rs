@@ -120,8 +120,9 @@ fn the_module_does_what_linux_does() {
     compare(Polls::Empty);
 }
 
-/// The kernel restores the scheduler's credit at an empty dequeue. The module must also restore the
-/// credit if the link never polls the empty module.
+/// Tests that the module does the same if the link never polls it while it is empty. The kernel
+/// restores the scheduler's credit at an empty dequeue, so the module must restore the credit
+/// without such a poll.
 #[test]
 fn the_module_does_the_same_without_empty_polls() {
     compare(Polls::NeverEmpty);

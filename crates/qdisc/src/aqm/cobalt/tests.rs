@@ -53,7 +53,7 @@ fn c164_bulk_flows_raise_the_threshold_in_ingress_mode() {
     assert!(params.is_over(Duration::from_micros(24_225), 10));
 }
 
-/// The spacing of signals is the interval over the square root of the count.
+/// Tests that the spacing of signals is the interval over the square root of the count.
 #[test]
 fn c165_signals_follow_the_roots_of_the_count() {
     let mut law = Cobalt { count: 1, rec_inv_sqrt: u32::MAX, drop_next: at(0), ..law() };

@@ -24,7 +24,8 @@ fn there_is_space_for_two_windows_or_three_with_bbr() {
     assert_eq!(fixed.sndbuf.limit, 128_000);
 }
 
-/// An `skb` holds 45 segments. A second `skb` may begin because the memory is below the limit.
+/// Tests that the send buffer exceeds its limit by less than an `skb`. An `skb` holds 45 segments.
+/// A second `skb` may begin because the memory is below the limit.
 #[test]
 fn the_limit_is_overstepped_by_less_than_an_skb() {
     let (mut linux, mut tcb) = connection("reno", Some(40_000));

@@ -125,7 +125,7 @@ fn l4s_packets_are_dropped_only_from_a_coupled_probability_of_one() {
     assert_eq!(count(Verdict::Keep), 0);
 }
 
-/// After an overload, signals return to the coupled probability at once.
+/// Tests that signals return to the coupled probability at once after an overload.
 #[test]
 fn an_overload_leaves_no_signals_behind() {
     let mut law = at(1.0);

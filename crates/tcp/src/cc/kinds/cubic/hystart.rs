@@ -290,7 +290,7 @@ impl PlusPlus {
 mod tests {
     use super::*;
 
-    /// The allowance is one millisecond up to 2 Gbit/s, and less at higher rates.
+    /// Tests that the allowance is one millisecond up to 2 Gbit/s, and less at higher rates.
     #[test]
     fn the_allowance_for_aggregation_shrinks_with_the_rate() {
         for (cwnd, rtt_ms, want) in [(100, 40, 1_000), (10_000, 10, 90), (100_000, 10, 9)] {

@@ -226,8 +226,8 @@ fn with_loss(nth: u64, seconds: u64, delay_bps: f64) -> (f64, f64) {
     (estimates.into_iter().fold(f64::INFINITY, f64::min), mean)
 }
 
-/// Until the estimator has learned the inherent loss, it attributes a part of a small loss to its
-/// own rate.
+/// Tests the estimate at a loss of up to 2 %. Until the estimator has learned the inherent loss, it
+/// attributes a part of a small loss to its own rate.
 #[test]
 fn a_loss_of_up_to_2_percent_leaves_nine_tenths_of_the_delay_based_estimate() {
     assert_eq!(with_loss(0, 60, 1e6), (1e6, 1e6));
@@ -237,7 +237,8 @@ fn a_loss_of_up_to_2_percent_leaves_nine_tenths_of_the_delay_based_estimate() {
     }
 }
 
-/// The bound is 100 kbit/s / (0.2 − 0.05), if the average loss is 20 %.
+/// Tests that a loss of 20 % bounds the rate. At this average loss the bound is 100 kbit/s / (0.2 −
+/// 0.05).
 #[test]
 fn a_loss_of_20_percent_bounds_the_rate() {
     let (least, mean) = with_loss(5, 60, 1e6);
