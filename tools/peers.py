@@ -79,8 +79,8 @@ def _basis(kept: Mapping[str, Any]) -> str:
     seeds = max(map(len, trials.values()))
     text = (
         f"This table compares aqmlab and {kept['program']} with the same {count} trials of the"
-        f" kernel. The trials are from {len(trials)} of the {len(trials) + len(refused)} cells, with"
-        f" at most {seeds} seed{'s' * (seeds > 1)} for each cell."
+        f" kernel. The trials are from {len(trials)} of the {len(trials) + len(refused)} cells,"
+        f" with at most {seeds} seed{'s' * (seeds > 1)} for each cell."
     )
     if kept["kernel"] != _kernel_digest(trials):
         text += " Some of the kernel's trials are newer than this comparison."

@@ -90,7 +90,7 @@ impl Port {
     }
 
     /// Returns the port with a rate that varies. The rate of [`Self::new`] is then the rate that
-    /// the discipline knows, and counts the link's utilisation under a trace.
+    /// the discipline knows. Under a trace, the link's utilisation is also computed with this rate.
     ///
     /// # Panics
     ///

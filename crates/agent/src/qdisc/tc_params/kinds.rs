@@ -23,7 +23,7 @@ use How::{Composed, DeviceQueue, Fixed, Is, OrComputed, Switch, Unread};
 
 /// A discipline that the kernel has.
 pub(super) struct Known {
-    /// The simulator's name of the discipline.
+    /// The simulator's name for the discipline.
     pub(super) ours: &'static str,
     /// The kernel's name for the discipline.
     pub(super) kernel: &'static str,
