@@ -49,7 +49,8 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "burst",
             default: Value::Count(0),
             bounds: bounds::ROOM_OR_NONE,
-            doc: "Packets of a burst that passes unsignalled; 0 for (2 min + max) / (3 avpkt).",
+            doc: "Number of packets of a burst that passes without signals; 0 for \
+                  (2 min + max) / (3 avpkt).",
         },
         Param {
             name: "probability",
