@@ -1,4 +1,4 @@
-//! CoDel: bound the standing queue by signalling packets that waited too long.
+//! CoDel: bounds the standing queue by signals to packets that waited too long.
 //!
 //! Sources: RFC 8289 §5; Linux 6.1 `include/net/codel_impl.h` as Debian ships it (6.1.192); FreeBSD
 //! 10.4 `sys/netpfil/ipfw/dn_aqm_codel.{c,h}`. All three share one structure; a [`Dialect`] selects

@@ -183,7 +183,7 @@ impl Linux {
         }
     }
 
-    /// Sends `payload` new bytes, and the FIN if `tags` contains it. Before, the caller calls
+    /// Sends `payload` new bytes, and the FIN if `tags` contains it. The caller must first call
     /// [`Self::header`] and, for data, [`Self::on_data_sent`]. Retransmissions carry the control
     /// bits of `tags`, but not `control`.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]

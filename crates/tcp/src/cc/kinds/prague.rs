@@ -27,7 +27,8 @@ use crate::cc::{Feedback, Totals, Window};
 pub use params::KINDS;
 use params::{CwndMode, Options};
 
-/// The estimate of the fraction of marked segments is in units of 2^-24. Its maximum is one.
+/// The number of fractional bits of the estimate of the fraction of marked segments. The maximum of
+/// the estimate is one.
 const ALPHA_BITS: u32 = 24;
 const MAX_ALPHA: u64 = 1 << ALPHA_BITS;
 /// The weight of a round's fraction of marked segments in the estimate, as a negative power of two.
