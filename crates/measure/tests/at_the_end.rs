@@ -5,8 +5,8 @@ use aqmlab_measure::{DirectionReport, Meter, Sent, Settings};
 
 const END: Instant = Instant::from_millis(1_000);
 
-/// Returns the report on packets of one flow, sent 1 ms apart. `conns` has the connection of each
-/// packet; `arrive` has the indices of the packets that arrive.
+/// Returns the report on packets of one flow, sent 1 ms apart. `conns` holds the connection of each
+/// packet, and `arrive` holds the indices of the packets that arrive.
 fn report(conns: &[u32], arrive: &[usize]) -> DirectionReport {
     let settings = Settings {
         from: Instant::ZERO,

@@ -1,4 +1,4 @@
-//! Writes simulated packets to two captures and reads them back. The measures must be the same as
+//! Writes simulated packets to two captures and reads them back. The metrics must be the same as
 //! during the run.
 
 use aqmlab_core::{
