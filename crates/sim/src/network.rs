@@ -243,9 +243,9 @@ impl<O: Observer> Network<O> {
         self.offer(index, packet);
     }
 
-    /// Creates a packet, if possible in the memory of a packet that has arrived. Each field is
-    /// written in place, without a copy of the packet. The caller must set the header, which has
-    /// its former value.
+    /// Creates a packet, in the memory of a packet that has arrived if there is such memory. Each
+    /// field is written in place, without a copy of the packet. The caller must set the header,
+    /// which has its former value.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn create(&mut self, from: &Source, bytes: u32, codepoint: Ecn) -> Packet {

@@ -164,8 +164,8 @@ impl Linux {
         self.undo_reduction(tcb);
     }
 
-    /// Undoes the reduction if possible, and ends recovery unless a connection without SACK must
-    /// keep its state for now. Returns whether the state is kept.
+    /// Undoes the reduction if it was spurious, and ends recovery unless a connection without SACK
+    /// must keep its state for now. Returns whether the state is kept.
     pub(super) fn try_undo_recovery(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         if self.may_undo(tcb, header) {
             self.undo_reduction(tcb);
