@@ -118,7 +118,7 @@ def _span(parts: list[BySeed]) -> BySeed:
 @CLAIMS("R-05", "RFC 8289, abstract", "CoDel adapts to rates that change, with no negative impact"
         " on utilisation.", SINGLE)  # fmt: skip
 def _(n: Numbers) -> Check:
-    raise Unjudged("a link has one rate here")
+    raise Unjudged("the lines of the study have constant rates")
 
 
 @CLAIMS("R-05b", "RFC 8289, 3.2", "A target that is a share f of the round-trip time leaves one"
