@@ -250,9 +250,9 @@ impl PlusPlus {
         }
     }
 
-    /// Slows growth if this round's minimum delay has risen above the minimum delay of the last
-    /// round. Resumes standard slow start if this round's minimum has fallen below the delay that
-    /// slowed growth.
+    /// Slows growth if this round's minimum delay exceeds the minimum delay of the last round by
+    /// the threshold: an eighth of that delay, within bounds (RFC 9406 §4.2). Resumes standard slow
+    /// start if this round's minimum has fallen below the delay that slowed growth.
     fn judge(&mut self) {
         let Some(delay) = self.round_min else { return };
         match (self.phase, self.last_round_min) {
