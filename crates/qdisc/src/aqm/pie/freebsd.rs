@@ -344,7 +344,7 @@ impl Vars {
         }
     }
 
-    /// Updates the drop probability (`calculate_drop_prob`).
+    /// Updates the delay, the drop probability and the burst allowance (`calculate_drop_prob`).
     #[inline(never)]
     fn update(&mut self, params: &Params, waiting: u64) {
         match params.delay_from {

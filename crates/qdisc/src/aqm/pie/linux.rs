@@ -253,7 +253,9 @@ impl Vars {
         u64::from(took)
     }
 
-    /// Updates the drop probability (`pie_calculate_probability`).
+    /// Updates the delay and the drop probability. If both delays are low and the probability is
+    /// zero, restores the initial state, including the burst allowance
+    /// (`pie_calculate_probability`).
     #[inline(never)]
     fn update(&mut self, params: &Params, waiting: u64) {
         let (qdelay, qdelay_old) = self.delays(params, waiting);

@@ -193,7 +193,9 @@ impl Vars {
         self.burst_time = self.burst_time.saturating_sub(took.into());
     }
 
-    /// Updates the drop probability (`calculate_probability`).
+    /// Updates the delay and the drop probability. If both delays are low and the probability is
+    /// zero, restores the burst allowance, and forgets the departure rate
+    /// (`calculate_probability`).
     #[inline(never)]
     fn update(&mut self, params: &Params, waiting: u64) {
         self.qdelay_old = self.qdelay;
