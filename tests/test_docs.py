@@ -112,7 +112,12 @@ def everything() -> dict[str, Any]:
     home = Scenario(
         title="everything",
         duration="60 s",
-        path={"rate": "20/5 Mbit/s", "qdisc": "fq_codel"},
+        path={
+            "rate": "20/5 Mbit/s",
+            "qdisc": "cake",  # whose rate the programs of the gateway change
+            "shaper": "cake",
+            "modem": {"rate": "22/6 Mbit/s", "qdisc": "fq_codel"},
+        },
         apps=apps,
     )
     spec = planner.load(home).trials[0].spec.members()

@@ -23,6 +23,7 @@ TRIALS = {
     "kua2017-pie": ("kua2017-demo", {"path.qdisc": "pie_freebsd"}),
     "kua2017-fq-codel": ("kua2017-demo", {"path.qdisc": "fq_codel_freebsd"}),
     "kua2017-fq-pie": ("kua2017-demo", {"path.qdisc": "fq_pie_freebsd"}),
+    "autorate": ("autorate", {}),
     "boerlage2016-d6": ("boerlage2016-d6", {}),
     "household": ("household", {}),
     # With a shorter interval, the twenty seconds contain both stages and both directions.
@@ -31,13 +32,16 @@ TRIALS = {
     "shaper": ("shaper", {}),
     "web-under-load": ("web-under-load", {}),
 }
+CONDITIONS = {"autorate": 2}
+"""The number of the condition of a trial, if it is not the first."""
 
 
 def main() -> None:
     digests = {}
     for name, (source, changes) in TRIALS.items():
         sets = [Assignment(path, value) for path, value in changes.items()]
-        spec = planner.load(source, sets=sets, seeds=1, duration=None).trials[0].spec
+        trials = planner.load(source, sets=sets, seeds=1, duration=None).trials
+        spec = trials[CONDITIONS.get(name, 0)].spec
         # Each trial is cut to twenty seconds, to keep the suite quick.
         measure = replace(spec.measure, from_ns=0, to_ns=None)
         spec = replace(spec, duration_ns=20_000_000_000, measure=measure)

@@ -27,6 +27,7 @@ def real_catalogue(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "trials", "conditions"),
     [
+        ("autorate", 9, ("gateway",)),
         ("bufferbloat", 3, ("qdisc",)),
         ("cumaranayagam2016", 4, ("rate", "qdisc")),
         ("household", 6, ("qdisc",)),
@@ -52,7 +53,7 @@ def test_built_in_scenarios_are_complete(name, trials, conditions):
 
 
 def test_the_table_above_names_them_all():
-    assert len(loading.builtin_names()) == 19
+    assert len(loading.builtin_names()) == 20
     assert set(loading.builtins()) == set(loading.builtin_names())
 
 

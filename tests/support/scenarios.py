@@ -29,6 +29,26 @@ TCP_ONLY = frozenset(("bbr3", "dctcp", "prague"))
 """Congestion controls that QUIC does not have."""
 
 
+FREE = frozenset(
+    (
+        "delay_down",
+        "delay_up",
+        "full_cut_up",
+        "full_rise_down",
+        "high_load",
+        "max_cut",
+        "max_rise",
+        "min_cut",
+        "cut_pause",
+        "decay_pause",
+        "ping_interval",
+        "sleep",
+        "sleep_after",
+    )
+)
+"""Parameters of programs of the gateway that do not limit each other."""
+
+
 def table(number: int) -> Table:
     """The random scenario that `number` determines."""
     return Drawing(random.Random(number)).scenario()
@@ -79,7 +99,25 @@ class Drawing:
         }
         self.keep_to_tcp(table)
         self.vary_rates(table["path"])
+        self.add_gateway_programs(table)
         return table
+
+    def add_gateway_programs(self, table: Table) -> None:
+        """Makes CAKE shape both directions of some paths, and adds the programs of the gateway."""
+        links = [table["path"][way] for way in ("down", "up")]
+        if self.rng.random() > 0.04 or any(isinstance(link["rate"], list) for link in links):
+            return
+        for link in links:
+            link["qdisc"] = {"kind": "cake"}
+            link["shaper"] = "cake"
+        for name, kind in self.known["apps"].items():
+            if kind.on_gateway:
+                table["apps"][name] = {"kind": name, **self.program(kind)}
+
+    def program(self, kind: catalogue.Kind) -> Table:
+        """Parameters of a program of the gateway that do not contradict each other."""
+        drawn = draws.params(self.rng, kind, 0.25)
+        return {name: drawn[name] for name in drawn.keys() & FREE}
 
     def keep_to_tcp(self, table: Table) -> None:
         """Makes applications use TCP if QUIC lacks their congestion control or the MTU is small."""
@@ -234,7 +272,8 @@ class Drawing:
 
     def app(self) -> Table:
         rng = self.rng
-        kinds = self.known["apps"]
+        # Programs of the gateway need CAKE in both directions; `add_gateway_programs` adds them.
+        kinds = {name: kind for name, kind in self.known["apps"].items() if not kind.on_gateway}
         kind = kinds["bulk"] if rng.random() < 0.35 else rng.choice(list(kinds.values()))
         drawn = draws.params(rng, kind, 0.25)
         for name in ("payload", "response", "c2s_payload"):

@@ -1,7 +1,7 @@
 //! The sockets and the clock that the applications of a trial use.
 
-use aqmlab_apps::{ConnId, Open};
-use aqmlab_core::{Instant, Side};
+use aqmlab_apps::{ConnId, Open, ShaperStatus};
+use aqmlab_core::{BitRate, Direction, Instant, Side};
 use aqmlab_trial::{AppRunner, Engine};
 
 use crate::sockets::{self, End, Info};
@@ -90,6 +90,14 @@ impl Engine for World<'_> {
     fn bytes_read(&self, conn: u32) -> [u64; 2] {
         let [home, wan] = &self.conns[conn as usize].ends;
         [home.read, wan.read]
+    }
+
+    fn shaper(&self, _app: u32, _direction: Direction) -> ShaperStatus {
+        unreachable!("the agent refuses applications that set shapers")
+    }
+
+    fn set_shaper_rate(&mut self, _app: u32, _direction: Direction, _rate: BitRate) {
+        unreachable!("the agent refuses applications that set shapers")
     }
 
     fn ended(&mut self, _app: u32) {

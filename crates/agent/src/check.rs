@@ -75,6 +75,12 @@ fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String
             "{at}.app: QUIC: the kernel has no QUIC; use a transport over TCP, or run the simulator"
         ));
     }
+    if resolve::app(at, app).is_ok_and(|app| app.sets_shapers()) {
+        return Err(format!(
+            "{at}.app: a program that changes the rates of the gateway: the kernel engine sets the \
+             rate of a link once, before the trial; leave the application out, or run the simulator"
+        ));
+    }
     for side in [Side::Home, Side::Wan] {
         let at = format!("{at}.{}", if side == Side::Home { "home" } else { "wan" });
         tcp_settings::check(&at, app.tcp(side))?;
@@ -159,6 +165,19 @@ mod tests {
         spec.apps[0].app.params.insert("transport".into(), "quic".into());
         let problem = check(&spec, Mode::default()).expect_err("the kernel has no QUIC");
         assert!(problem.starts_with("apps[0].app: QUIC"), "{problem}");
+    }
+
+    #[test]
+    fn programs_that_change_rates_are_refused() {
+        let mut spec = home();
+        for link in &mut spec.links {
+            link.qdisc.kind = Named::find("cake").unwrap();
+            link.qdisc.params.insert("bandwidth".into(), 1_000_000.into());
+            link.shaper = aqmlab_trial::spec::ShaperSpec::Cake;
+        }
+        spec.apps[0].app.kind = Named::find("cake_autorate").unwrap();
+        let problem = check(&spec, Mode::default()).expect_err("the kernel keeps its rates");
+        assert!(problem.starts_with("apps[0].app: a program that changes"), "{problem}");
     }
 
     #[test]

@@ -71,6 +71,7 @@ fn every_name_that_scenarios_rely_on_is_there() {
         "irtt",
         "ping",
         "rpm",
+        "cake_autorate",
     ] {
         assert!(crate::kinds::find(name).is_some(), "{name}");
     }

@@ -34,6 +34,7 @@ generators! {
     irtt,
     ping,
     rpm,
+    cake_autorate,
 }
 
 /// Returns the needs of every kind.

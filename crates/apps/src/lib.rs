@@ -9,6 +9,7 @@
 //! **Invariant:** no code in this crate depends on an implementation of TCP, on packets or on
 //! queues. Payload has length but no content; applications frame their messages by counting bytes.
 
+pub mod autorate;
 mod bounds;
 #[cfg(test)]
 mod contract;
@@ -29,7 +30,7 @@ mod schedule;
 mod testing;
 mod tls;
 
-use aqmlab_core::{Direction, Ecn, Instant, Rng, Side};
+use aqmlab_core::{BitRate, Direction, Ecn, Instant, Rng, Side};
 
 /// Both ends of one application.
 ///
@@ -70,6 +71,18 @@ pub trait App: Send {
         false
     }
 
+    /// Returns whether the application runs on the gateway and changes the rates of its shapers. The
+    /// driver refuses such an application if the gateway has no shaper whose rate can change.
+    fn sets_shapers(&self) -> bool {
+        false
+    }
+
+    /// Returns the parameter that contradicts another parameter, if there is one. The driver refuses
+    /// the application.
+    fn misfit(&self) -> Option<Misfit> {
+        None
+    }
+
     /// Returns the application's metrics at the end of the run. Each metric has a name, which ends
     /// with the unit if there is one, and a value.
     fn summary(&self, now: Instant) -> Vec<(&'static str, f64)> {
@@ -95,6 +108,24 @@ impl Datagram {
     pub(crate) const fn of_payload(bytes: u32) -> Self {
         Self { bytes, headers: 0, set_by: "payload" }
     }
+}
+
+/// A parameter that contradicts another parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The name of the parameter.
+    pub set_by: &'static str,
+    /// The contradiction, without the name of the parameter.
+    pub problem: String,
+}
+
+/// A shaper of the gateway, as a program on the gateway sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShaperStatus {
+    /// The bytes that its network interface has sent, with Ethernet headers.
+    pub sent_bytes: u64,
+    /// The length of a full packet with the overhead that `tc qdisc show` states.
+    pub packet_bytes: u32,
 }
 
 /// The direction of an application's data.
@@ -274,6 +305,14 @@ pub trait Io {
     /// Requests [`Notice::Wake`] with `token` at `at`. Every call leads to one notice. For a past
     /// time the notice comes at once.
     fn wake_at(&mut self, at: Instant, token: u64);
+
+    /// Returns the gateway's shaper of a direction. Only an application that
+    /// [sets shapers](App::sets_shapers) may call this function.
+    fn shaper(&self, direction: Direction) -> ShaperStatus;
+
+    /// Sets the rate of the gateway's shaper of a direction. The shaper keeps its queues. Only an
+    /// application that [sets shapers](App::sets_shapers) may call this function.
+    fn set_shaper_rate(&mut self, direction: Direction, rate: BitRate);
 
     /// Adds a row to the application's own time series: a metric, whose name ends with the unit if
     /// there is one, and a value.

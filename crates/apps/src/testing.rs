@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, Side};
+use aqmlab_core::{BitRate, Bytes, Direction, Duration, Instant, Rng, Side};
 
 use crate::quantiles::Summary;
-use crate::{App, ConnId, Io, Notice, Open, Transport};
+use crate::{App, ConnId, Io, Notice, Open, ShaperStatus, Transport};
 
 const SEGMENT: u64 = 1_448;
 const HEADERS: u64 = 52;
@@ -24,6 +24,7 @@ pub(crate) enum Call {
     Close(ConnId, Side),
     Abort(ConnId, Side),
     Send(ConnId, Side, u32, u64),
+    SetShaperRate(Direction, BitRate),
     Note(&'static str, f64),
 }
 
@@ -70,6 +71,8 @@ pub(crate) struct Net {
     pub(crate) rate: BitRate,
     pub(crate) one_way: Duration,
     pub(crate) loss: f64,
+    /// The bytes that the shaper of each direction has sent until a time.
+    pub(crate) counters: [fn(Instant) -> u64; 2],
     pub(crate) calls: VecDeque<(Instant, Call)>,
     /// The bytes that each side sent, with the headers of IPv4 and of UDP or of TCP with
     /// timestamps.
@@ -91,6 +94,7 @@ impl Net {
             rate: BitRate::new(10_000_000).unwrap(),
             one_way: Duration::from_millis(20),
             loss: 0.0,
+            counters: [|_| 0; 2],
             calls: VecDeque::new(),
             ip_bytes: [0; 2],
             packets: [0; 2],
@@ -298,6 +302,14 @@ impl Io for Net {
 
     fn wake_at(&mut self, at: Instant, token: u64) {
         self.at(at, Event::Tell(Notice::Wake(token)));
+    }
+
+    fn shaper(&self, direction: Direction) -> ShaperStatus {
+        ShaperStatus { sent_bytes: self.counters[direction.index()](self.now), packet_bytes: 1_500 }
+    }
+
+    fn set_shaper_rate(&mut self, direction: Direction, rate: BitRate) {
+        self.log(Call::SetShaperRate(direction, rate));
     }
 
     fn note(&mut self, metric: &'static str, value: f64) {

@@ -47,10 +47,16 @@ impl<T: Default> Ring<T> {
         self.tail == self.head
     }
 
+    /// Returns whether the next addition takes more memory.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.len() == self.places.len()
+    }
+
     /// Adds a value at the back.
     #[inline]
     pub fn push(&mut self, value: T) {
-        if self.len() == self.places.len() {
+        if self.is_full() {
             self.grow();
         }
         let place = self.place(self.tail);
@@ -108,6 +114,13 @@ impl<T: Default> Ring<T> {
     #[inline]
     pub const fn first(&self) -> usize {
         self.head
+    }
+
+    /// Returns the number of the next value to be added. This is also the count of values added, if
+    /// none was removed from the back.
+    #[inline]
+    pub const fn end(&self) -> usize {
+        self.tail
     }
 
     /// Returns whether there is a value with this number.

@@ -1,14 +1,15 @@
 //! The meter of one direction of one flow: the packets between its taps, and the outcomes of all
 //! earlier packets.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use aqmlab_core::{Direction, Duration, Instant, Ring};
 
+use crate::arrivals::{Arrivals, Arrived};
 use crate::jitter::Variation;
-use crate::pairs::{Passage, RoundTrip, round_trip};
+use crate::meter::Settings;
+use crate::pairs::{Passage, RoundTrip, round_trip_by_one_clock};
 use crate::report::DirectionReport;
 use crate::series::Series;
 use crate::throughput::Active;
@@ -41,26 +42,48 @@ pub struct Sent {
 /// The interval of the statistics.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// The start of the interval.
-    pub(crate) from: Instant,
-    /// The end of the interval, which is excluded.
-    pub(crate) to: Instant,
+    from: u64,
+    length: u64,
 }
 
 impl Limits {
+    /// Returns the interval that includes `from` and excludes `to`.
+    pub(crate) fn new(from: Instant, to: Instant) -> Self {
+        Self { from: from.as_nanos(), length: to.since(from).as_nanos() }
+    }
+
     #[inline]
     pub(crate) fn include(self, at: Instant) -> bool {
-        self.from <= at && at < self.to
+        // The subtraction wraps, so one comparison covers times before and after the interval.
+        at.as_nanos().wrapping_sub(self.from) < self.length
     }
+
+    /// Returns the first bound of the interval after `at`; [`u64::MAX`] if both bounds are earlier.
+    fn next_bound(self, at: Instant) -> u64 {
+        let bounds = [self.from, self.from.saturating_add(self.length)];
+        bounds.into_iter().find(|&bound| bound > at.as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// The packets that have passed the tap at their sender since a bound of the interval.
+#[derive(Clone, Copy, Debug, Default)]
+struct Departures {
+    bytes: u64,
+    /// The time of the next bound.
+    until: u64,
+    /// The number of the first packet in the flights.
+    first: usize,
+    /// Whether these packets count in the statistics.
+    count: bool,
 }
 
 /// The last packet that arrived in one direction, as a candidate for the OUT of a pair.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Out {
+struct Out {
     passage: Passage,
-    /// The serial number of the arrival, which ensures that each arrival is used once; 0 before the
-    /// first arrival.
-    serial: u32,
+    /// The mark of the packet, which ensures that each arrival is used once: the low bits of the
+    /// identity that follows the packet's identity. It is 0 before the first arrival.
+    mark: u32,
 }
 
 /// A packet that passed the tap at its sender.
@@ -71,261 +94,265 @@ struct Flight {
     sent: Instant,
     /// The time of arrival; [`Instant::NEVER`] while in flight.
     received: Instant,
-    /// The last arrival at the packet's sender before the packet was sent. This field and `serial`
+    /// The last arrival at the packet's sender before the packet was sent. This field and `mark`
     /// are not an [`Out`], because the padding of an `Out` would lengthen each flight by a sixth.
     out: Passage,
-    /// The serial number of `out`.
-    serial: u32,
+    /// The mark of `out`.
+    mark: u32,
 }
 
 /// The meter of one direction of one flow.
 pub(crate) struct DirectionMeter {
-    /// The packets in the order of sending, which is also the order of their identities.
+    limits: Limits,
+    /// Whether packets may be reordered. Otherwise no packet of `flights` has arrived.
+    reorders: bool,
+    /// The packets in the order of sending, which is also the order of their identities. The first
+    /// packet has not arrived.
     flights: Ring<Flight>,
-    /// If packets may be reordered: the number of `flights` that have arrived.
-    landed: usize,
-    /// If packets may be reordered: the index in `flights` at which the next arrival is expected.
+    /// The number in `flights` at which the next arrival is expected.
     expected: usize,
+    /// The number of `flights` that have arrived.
+    landed: usize,
+    departures: Departures,
     arrived: Out,
-    /// The serial number of the other direction's last packet that was used in a pair.
-    served: u32,
+    arrivals: Arrivals,
     variation: Variation,
-    active: Active,
+    /// The measurements. Its round trips are those of the pairs whose IN belongs to this direction.
+    /// Their reference is the sender of the other direction.
     report: DirectionReport,
-    rtt_series: Series,
-    keep_series: bool,
+    /// The mark of the other direction's last packet that was used in a pair.
+    served: u32,
+    /// The round trips over time, as in `report`.
+    rtt_series: Option<Series>,
 }
 
 impl DirectionMeter {
-    /// Returns a meter that counts throughput with `active`. `series` is the step of the time
-    /// series, which last until `end`; with `None`, there are no time series.
-    pub(crate) fn new(active: Active, series: Option<Duration>, end: Instant) -> Self {
-        let keep = series.is_some();
+    /// Returns a meter that counts throughput with `active`. `settings` are those of the whole
+    /// measurement.
+    pub(crate) fn new(active: Active, settings: &Settings) -> Self {
+        let &Settings { from, to, end, reorders, series, .. } = settings;
         let width = series.unwrap_or(Duration::MAX);
         let bins = end.as_nanos().div_ceil(width.as_nanos().max(1)) as usize;
-        let steps = vec![0; if keep { bins } else { 0 }];
+        let steps = if series.is_some() { bins } else { 0 };
+        let series = series.map(|step| Series::new(step, bins.min(ROOM)));
         Self {
+            limits: Limits::new(from, to),
+            reorders,
             flights: Ring::default(),
-            landed: 0,
             expected: 0,
+            landed: 0,
+            departures: Departures::default(),
             arrived: Out::default(),
-            served: 0,
+            arrivals: Arrivals::new(active, steps, width),
             variation: Variation::default(),
-            active,
-            report: DirectionReport { steps, ..DirectionReport::default() },
-            rtt_series: Series::new(width, if keep { bins.min(ROOM) } else { 0 }),
-            keep_series: keep,
+            report: DirectionReport::default(),
+            served: 0,
+            rtt_series: series,
         }
     }
 
-    /// Returns the last arrival in this direction.
-    #[inline]
-    pub(crate) fn arrived(&self) -> Out {
-        self.arrived
-    }
-
-    /// Records a packet that passes the tap at its sender. `out` is the last arrival at that tap.
-    /// If [`BETWEEN_TAPS`] packets are already between the taps, removes the oldest of them.
-    #[inline]
-    pub(crate) fn depart(&mut self, packet: Sent, now: Instant, out: Out, limits: Limits) {
+    /// Records a packet that passes the tap at its sender. `back` is the meter of the other
+    /// direction, whose receiver is this sender. If [`BETWEEN_TAPS`] packets are already between
+    /// the taps, removes the oldest of them.
+    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
+    #[inline(always)]
+    pub(crate) fn depart(&mut self, packet: Sent, now: Instant, back: &Self) {
         let Sent { conn, id, ip_len, .. } = packet;
         debug_assert!(
             self.flights.back().is_none_or(|last| last.id < id),
             "identities rise in the order of sending: {id} is not after the last"
         );
-        if limits.include(now) {
-            self.report.packets_sent += 1;
-            self.report.bytes_sent += u64::from(ip_len);
+        if now.as_nanos() >= self.departures.until {
+            self.begin_departures(now);
         }
-        if self.flights.len() == BETWEEN_TAPS {
-            self.lose_first(limits);
+        self.departures.bytes += u64::from(ip_len);
+        if self.flights.is_full() {
+            self.bound_flights();
         }
-        let Out { passage: out, serial } = out;
-        self.flights.push(Flight { id, conn, sent: now, received: Instant::NEVER, out, serial });
+        // The last arrival at this side, which is the monitor, is the OUT of the pair whose IN may
+        // be this packet.
+        let Out { passage: out, mark } = back.arrived;
+        self.flights.push(Flight { id, conn, sent: now, received: Instant::NEVER, out, mark });
     }
 
-    /// Counts the bytes of any packet that arrives at `now`, in the given step of the series.
-    #[inline]
-    pub(crate) fn count(&mut self, step: usize, ip_len: u32, now: Instant) {
-        self.report.bytes_arrived += u64::from(ip_len);
-        self.active.count(ip_len, now);
-        if let Some(bytes) = self.report.steps.get_mut(step) {
-            *bytes += u64::from(ip_len);
+    /// Begins to count packets at a bound of the interval, or after it.
+    #[cold]
+    fn begin_departures(&mut self, now: Instant) {
+        self.settle_departures();
+        self.departures = Departures {
+            bytes: 0,
+            until: self.limits.next_bound(now),
+            first: self.flights.end(),
+            count: self.limits.include(now),
+        };
+    }
+
+    /// Adds the packets sent since the last bound of the interval to the report.
+    fn settle_departures(&mut self) {
+        let Departures { bytes, first, count, .. } = self.departures;
+        if count {
+            self.report.bytes_sent += bytes;
+            self.report.packets_sent += self.flights.end().wrapping_sub(first) as u64;
+        }
+    }
+
+    /// Keeps the number of packets below [`BETWEEN_TAPS`]. Only a full ring, whose size is a power
+    /// of two, can have so many.
+    #[cold]
+    fn bound_flights(&mut self) {
+        if self.flights.len() >= BETWEEN_TAPS {
+            self.give_up_first();
         }
     }
 
     /// Records that the flow ends by itself at `at`.
     pub(crate) fn end(&mut self, at: Instant) {
-        self.active.end(at);
+        self.arrivals.end(at);
     }
 
-    /// Records the arrival of a packet on a path that keeps the order. Earlier packets that have
-    /// not arrived are lost.
-    #[inline]
-    pub(crate) fn land_in_order(
-        &mut self,
-        id: u64,
-        ip_len: u32,
-        now: Instant,
-        back: &mut Self,
-        limits: Limits,
-    ) {
-        while let Some(flight) = self.flights.front().copied() {
-            if flight.id > id {
-                return;
-            }
-            self.flights.skip(1);
-            if flight.id == id {
-                self.land(flight.sent, ip_len, now, limits);
-                self.pair(flight, now, back, limits);
-                return;
-            }
-            self.report.lost += u64::from(limits.include(flight.sent));
-        }
-    }
-
-    /// Records the arrival of a packet on a path that may reorder packets.
+    /// Records a packet that passes the tap at its receiver.
     ///
     /// Pairs are made in the order of sending, which is the order of the monitor's capture. A
     /// packet is therefore paired once all earlier packets have arrived or are lost.
     #[inline]
-    pub(crate) fn land_anywhere(
-        &mut self,
-        id: u64,
-        ip_len: u32,
-        now: Instant,
-        back: &mut Self,
-        limits: Limits,
-    ) {
-        // Nearly all packets arrive in the order of sending, and no packet waits for an earlier
-        // packet.
-        if self.landed == 0 && self.flights.front().is_some_and(|first| first.id == id) {
-            self.expected = 0;
-            return self.land_in_order(id, ip_len, now, back, limits);
+    pub(crate) fn arrive(&mut self, id: u64, ip_len: u32, now: Instant) {
+        self.arrivals.count(ip_len, now);
+        let mut number = self.expected;
+        if !self.flights.holds(number) || self.flights.get(number).id != id {
+            let Some(found) = self.find(id) else { return };
+            number = found;
         }
-        let Some(place) = self.find(id) else { return };
-        let flight = self.flights.get_mut(self.flights.first().wrapping_add(place));
-        if flight.received != Instant::NEVER {
-            return;
-        }
-        flight.received = now;
-        let sent = flight.sent;
-        self.landed += 1;
-        self.expected = place + 1;
-        self.land(sent, ip_len, now, limits);
-        self.release(back, limits);
-        while self.landed >= OVERTAKEN {
-            self.lose_first(limits);
-            self.release(back, limits);
-        }
-    }
-
-    /// Ends the measurement: pairs the remaining arrivals, and counts the missing packets. A
-    /// missing packet is lost if a later packet of its connection has arrived. A later packet of
-    /// another connection proves nothing, because a fair queue may send it first.
-    pub(crate) fn lose_missing(&mut self, back: &mut Self, limits: Limits) {
-        let mut arrived = BTreeSet::new();
-        for flight in self.flights.iter().rev() {
-            if flight.received != Instant::NEVER {
-                arrived.insert(flight.conn);
-            } else if limits.include(flight.sent) {
-                let lost = arrived.contains(&flight.conn);
-                self.report.lost += u64::from(lost);
-                self.report.in_flight += u64::from(!lost);
-            }
-        }
-        let flights = std::mem::take(&mut self.flights);
-        for &flight in flights.iter().filter(|flight| flight.received != Instant::NEVER) {
-            self.pair(flight, flight.received, back, limits);
-        }
-    }
-
-    /// Returns the active time of the flow, and the measurements.
-    pub(crate) fn finish(self) -> (Range<Instant>, DirectionReport) {
-        let (active, active_bytes, windows) = self.active.finish();
-        let report = DirectionReport {
-            active_bytes,
-            windows,
-            rtt_series: self.rtt_series.finish(),
-            jitter: self.variation.jitter(),
-            ..self.report
-        };
-        (active, report)
-    }
-
-    #[inline(never)]
-    fn find(&self, id: u64) -> Option<usize> {
-        let id_at = |place: usize| self.flights.get(self.flights.first().wrapping_add(place)).id;
-        if self.expected < self.flights.len() && id_at(self.expected) == id {
-            return Some(self.expected);
-        }
-        let (mut low, mut high) = (0, self.flights.len());
-        while low < high {
-            let middle = usize::midpoint(low, high);
-            match id_at(middle).cmp(&id) {
-                Ordering::Less => low = middle + 1,
-                Ordering::Equal => return Some(middle),
-                Ordering::Greater => high = middle,
-            }
-        }
-        None
-    }
-
-    /// Removes the arrived packets at the front of `flights`, and pairs them.
-    fn release(&mut self, back: &mut Self, limits: Limits) {
-        while let Some(&flight) = self.flights.front() {
-            if flight.received == Instant::NEVER {
-                return;
-            }
+        let flight = *self.flights.get(number);
+        self.expected = number.wrapping_add(1);
+        self.land(flight.sent, id, ip_len, now);
+        if number == self.flights.first() {
             self.flights.skip(1);
-            self.landed -= 1;
-            self.expected = self.expected.saturating_sub(1);
-            self.pair(flight, flight.received, back, limits);
-        }
-    }
-
-    /// Removes the first packet and makes no pair from it. Counts the packet as lost unless it has
-    /// arrived.
-    #[cold]
-    fn lose_first(&mut self, limits: Limits) {
-        let Some(flight) = self.flights.pop() else { return };
-        self.expected = self.expected.saturating_sub(1);
-        if flight.received == Instant::NEVER {
-            self.report.lost += u64::from(limits.include(flight.sent));
+            self.pair(&flight, now);
+            if self.landed > 0 {
+                self.release();
+            }
         } else {
-            self.landed -= 1;
+            self.keep(number, now);
         }
     }
 
-    /// Counts the arrival at `now` of a packet sent at `sent`.
+    /// Returns the number of the packet with the identity `id`, if it is in flight. On a path that
+    /// keeps the order, earlier packets are lost.
+    #[cold]
+    fn find(&mut self, id: u64) -> Option<usize> {
+        let number = self.flights.partition_point(|flight| flight.id < id);
+        while !self.reorders && self.flights.first() != number {
+            self.lose_first();
+        }
+        let found = self.flights.holds(number).then(|| self.flights.get(number))?;
+        (found.id == id && found.received == Instant::NEVER).then_some(number)
+    }
+
+    /// Counts the arrival at `now` of the packet `id`, which was sent at `sent`.
     #[inline]
-    fn land(&mut self, sent: Instant, ip_len: u32, now: Instant, limits: Limits) {
+    fn land(&mut self, sent: Instant, id: u64, ip_len: u32, now: Instant) {
         let passage = Passage { reference: sent, monitor: now };
-        self.arrived = Out { passage, serial: self.arrived.serial.wrapping_add(1).max(1) };
-        let owd = now.since(sent);
-        if limits.include(sent) {
-            self.report.packets_received += 1;
+        self.arrived = Out { passage, mark: (id as u32).wrapping_add(1) };
+        let owd = Duration::from_nanos(now.as_nanos() - sent.as_nanos());
+        if self.limits.include(sent) {
             self.report.bytes_received += u64::from(ip_len);
             self.report.owd.record(owd);
             self.variation.follow(owd.as_nanos());
         }
     }
 
-    /// Uses a packet that arrived at `now` as the IN of a pair, if its OUT is unused. The pair is a
-    /// round trip measured at the sender of the other direction, which is the reference.
+    /// Keeps the time of arrival of a packet that must wait for an earlier packet. After
+    /// [`OVERTAKEN`] such arrivals, the earlier packet is lost.
     #[inline]
-    fn pair(&mut self, flight: Flight, now: Instant, back: &mut Self, limits: Limits) {
-        if flight.serial == self.served {
+    fn keep(&mut self, number: usize, now: Instant) {
+        self.flights.get_mut(number).received = now;
+        self.landed += 1;
+        while self.landed >= OVERTAKEN {
+            self.give_up_first();
+        }
+    }
+
+    /// Counts the first packet as lost, and pairs the packets that waited for it.
+    #[cold]
+    fn give_up_first(&mut self) {
+        self.lose_first();
+        self.release();
+    }
+
+    /// Removes the first packet, which has not arrived, and counts it as lost.
+    fn lose_first(&mut self) {
+        if let Some(flight) = self.flights.pop() {
+            self.report.lost += u64::from(self.limits.include(flight.sent));
+        }
+    }
+
+    /// Removes the arrived packets at the front of `flights`, and pairs them.
+    #[inline(never)]
+    fn release(&mut self) {
+        while let Some(&flight) = self.flights.front() {
+            if flight.received == Instant::NEVER {
+                return;
+            }
+            self.flights.skip(1);
+            self.landed -= 1;
+            self.pair(&flight, flight.received);
+        }
+    }
+
+    /// Uses a packet that arrived at `now` as the IN of a pair, if its OUT is unused.
+    #[inline]
+    fn pair(&mut self, flight: &Flight, now: Instant) {
+        if flight.mark == self.served {
             return;
         }
-        self.served = flight.serial;
+        self.served = flight.mark;
         let inbound = Passage { reference: now, monitor: flight.sent };
-        let RoundTrip { at, rtt } = round_trip(flight.out, inbound);
-        if back.keep_series {
-            back.rtt_series.record(at, rtt);
+        let RoundTrip { at, rtt } = round_trip_by_one_clock(flight.out, inbound);
+        if let Some(series) = &mut self.rtt_series {
+            series.record(at, rtt);
         }
-        if limits.include(at) {
-            back.report.rtt.record(rtt);
+        if self.limits.include(at) {
+            self.report.rtt.record(rtt);
+        }
+    }
+
+    /// Ends the measurement. Returns the active time of the flow, and the measurements with the
+    /// round trips of the other direction.
+    pub(crate) fn finish(mut self) -> (Range<Instant>, DirectionReport) {
+        self.settle_departures();
+        self.lose_missing();
+        let Arrived { total, active, while_active, windows, steps } = self.arrivals.finish();
+        let report = DirectionReport {
+            packets_received: self.report.owd.count(),
+            bytes_arrived: total,
+            active_bytes: while_active,
+            windows,
+            steps,
+            rtt_series: self.rtt_series.map_or_else(Vec::new, Series::finish),
+            jitter: self.variation.jitter(),
+            ..self.report
+        };
+        (active, report)
+    }
+
+    /// Pairs the remaining arrivals, and counts the missing packets. A missing packet is lost if a
+    /// later packet of its connection has arrived. A later packet of another connection proves
+    /// nothing, because a fair queue may send it first.
+    fn lose_missing(&mut self) {
+        let mut arrived = BTreeSet::new();
+        for flight in self.flights.iter().rev() {
+            if flight.received != Instant::NEVER {
+                arrived.insert(flight.conn);
+            } else if self.limits.include(flight.sent) {
+                let lost = arrived.contains(&flight.conn);
+                self.report.lost += u64::from(lost);
+                self.report.in_flight += u64::from(!lost);
+            }
+        }
+        while let Some(flight) = self.flights.pop() {
+            if flight.received != Instant::NEVER {
+                self.pair(&flight, flight.received);
+            }
         }
     }
 }

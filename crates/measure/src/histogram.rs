@@ -11,9 +11,10 @@ use aqmlab_core::Duration;
 /// The number of slots in an octave.
 const SLOTS: usize = 512;
 const SLOT_BITS: u32 = SLOTS.trailing_zeros();
-/// The number of octaves. Octave 0 holds values below 512; each further bit of a `u64` has its own
-/// octave.
-const OCTAVES: usize = (u64::BITS - SLOT_BITS + 1) as usize;
+/// The number of octaves. An octave has the number of leading zeros of its values. The last octave
+/// holds all values below 512.
+const OCTAVES: usize = LAST + 1;
+const LAST: usize = (u64::BITS - SLOT_BITS) as usize;
 
 type Octave = [u64; SLOTS];
 
@@ -45,13 +46,26 @@ impl Histogram {
     pub(crate) fn record_values(&mut self, value: u64, n: u64) {
         self.count += n;
         self.sum += u128::from(value) * u128::from(n);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        if value < self.min {
+            self.widen(value);
+        }
+        if value > self.max {
+            self.widen(value);
+        }
         let (octave, slot) = place(value);
         match &mut self.octaves[octave] {
             Some(slots) => slots[slot] += n,
             empty => new_octave(empty)[slot] += n,
         }
+    }
+
+    /// Includes `value` in the range of the values. A separate function keeps the code that runs
+    /// for every packet short, because few values are outside the range of the earlier values.
+    #[cold]
+    #[inline(never)]
+    fn widen(&mut self, value: u64) {
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
     }
 
     /// Returns the number of durations recorded.
@@ -67,6 +81,11 @@ impl Histogram {
     /// Returns the longest duration, which is exact; `None` for an empty histogram.
     pub fn max(&self) -> Option<Duration> {
         (self.count > 0).then_some(Duration::from_nanos(self.max))
+    }
+
+    /// Returns the sum of the durations; [`Duration::MAX`] on overflow.
+    pub fn sum(&self) -> Duration {
+        Duration::from_nanos(u64::try_from(self.sum).unwrap_or(u64::MAX))
     }
 
     /// Returns the mean, rounded down to a nanosecond; `None` for an empty histogram.
@@ -105,7 +124,7 @@ impl Histogram {
     }
 
     fn occupied(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.octaves.iter().enumerate().flat_map(move |(octave, slots)| {
+        self.octaves.iter().enumerate().rev().flat_map(move |(octave, slots)| {
             let slots = slots.iter().flat_map(|slots| slots.iter().enumerate());
             slots
                 .filter(|&(_, &n)| n > 0)
@@ -144,22 +163,22 @@ fn new_octave(place: &mut Option<Box<Octave>>) -> &mut Octave {
 /// Returns the octave and slot of a value.
 #[inline]
 const fn place(value: u64) -> (usize, usize) {
-    let bits = u64::BITS - value.leading_zeros();
-    if bits <= SLOT_BITS {
-        return (0, value as usize);
+    if value < SLOTS as u64 {
+        return (LAST, value as usize);
     }
-    let octave = bits - SLOT_BITS;
-    // The leading bit selects the octave; the next nine bits select the slot.
-    let slot = (value >> (octave - 1)) as usize - SLOTS;
-    (octave as usize, slot)
+    // The leading bit selects the octave; the next nine bits select the slot. The rotation moves
+    // these bits to the end.
+    let zeros = value.leading_zeros();
+    let slot = value.rotate_left(zeros + 1 + SLOT_BITS) as usize % SLOTS;
+    (zeros as usize, slot)
 }
 
 /// Returns the value that represents a slot.
 const fn middle(octave: usize, slot: usize) -> u64 {
-    if octave == 0 {
+    if octave == LAST {
         return slot as u64;
     }
-    let width = 1_u64 << (octave - 1);
+    let width = 1_u64 << (LAST - 1 - octave);
     (SLOTS + slot) as u64 * width + width / 2
 }
 
@@ -184,7 +203,7 @@ mod tests {
             let error = middle(octave, slot).abs_diff(value);
             assert!(error as f64 <= value as f64 / 1_024.0, "{value}: off by {error}");
         }
-        assert_eq!(place(u64::MAX), (OCTAVES - 1, SLOTS - 1));
+        assert_eq!(place(u64::MAX), (0, SLOTS - 1));
     }
 
     #[test]

@@ -18,11 +18,15 @@ pub struct Jitter {
 /// The sums from which the jitter of successive arrivals is computed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Variation {
-    previous: Option<u64>,
+    /// The last delay.
+    previous: u64,
+    /// The sum of the differences.
     sum: u128,
+    /// The number of delays.
     n: u64,
-    /// RFC 3550's estimate, times 16.
-    smoothed: u128,
+    /// RFC 3550's estimate in nanoseconds, times 16. A value above 2^64, which means an estimate
+    /// above 36 years, is stored as 2^64 − 1.
+    smoothed: u64,
 }
 
 impl Variation {
@@ -30,22 +34,24 @@ impl Variation {
     /// as the offset between clocks.
     #[inline]
     pub(crate) fn follow(&mut self, delay: u64) {
-        if let Some(previous) = self.previous {
-            let difference = u128::from(delay.abs_diff(previous));
-            self.sum += difference;
-            self.n += 1;
-            // The rounding follows RFC 3550, appendix A.8.
-            self.smoothed = self.smoothed + difference - ((self.smoothed + 8) >> 4);
+        if self.n == 0 {
+            self.previous = delay;
         }
-        self.previous = Some(delay);
+        let difference = delay.abs_diff(self.previous);
+        self.previous = delay;
+        self.n += 1;
+        self.sum += u128::from(difference);
+        // The rounding follows RFC 3550, appendix A.8.
+        let decayed = self.smoothed - (self.smoothed.saturating_add(8) >> 4);
+        self.smoothed = decayed.saturating_add(difference);
     }
 
     /// Returns the jitter so far.
     pub(crate) fn jitter(&self) -> Jitter {
-        let mean = self.sum.checked_div(u128::from(self.n)).unwrap_or(0);
+        let mean = self.sum.checked_div(u128::from(self.n.saturating_sub(1))).unwrap_or(0);
         Jitter {
             mean: Duration::from_nanos(mean as u64),
-            smoothed: Duration::from_nanos((self.smoothed / 16) as u64),
+            smoothed: Duration::from_nanos(self.smoothed / 16),
         }
     }
 }

@@ -12,6 +12,7 @@
 //! **Invariant:** this crate opens no file and reads no clock. It reads captures from any
 //! [`std::io::Read`] and writes them to any [`std::io::Write`].
 
+mod arrivals;
 pub mod capture;
 mod direction_meter;
 mod histogram;

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use aqmlab_core::{Direction, Duration, Instant};
 
-use crate::direction_meter::{DirectionMeter, Limits, Sent};
+use crate::direction_meter::{DirectionMeter, Sent};
 use crate::report::FlowReport;
 use crate::throughput::Active;
 
@@ -44,14 +44,7 @@ pub struct Settings {
 /// of sending. A packet that arrives without having been sent counts in throughput only. Call
 /// [`ended`](Self::ended) when a flow ends by itself.
 pub struct Meter {
-    limits: Limits,
-    reorders: bool,
-    /// The width of a step of the series.
-    step: u64,
-    /// The step that contains the last arrival.
-    current: usize,
-    /// The end of the step that contains the last arrival.
-    current_ends: u64,
+    /// The meters of both directions of each flow, by [`Direction::index`].
     flows: Vec<[DirectionMeter; 2]>,
 }
 
@@ -63,31 +56,25 @@ impl Meter {
     ///
     /// If the window is not a whole multiple of the step, or the step is zero.
     pub fn new(settings: Settings, active: &[Range<Instant>]) -> Self {
-        let Settings { window, step, series, end, .. } = settings;
+        let Settings { window, step, .. } = settings;
         assert!(
             step > Duration::ZERO && window.as_nanos() % step.as_nanos() == 0,
             "window {window}: allowed are multiples of its step, {step}",
         );
-        let meter = |span| DirectionMeter::new(Active::new(span, step, window), series, end);
-        let step = series.map_or(u64::MAX, |step| step.as_nanos().max(1));
-        Self {
-            limits: Limits { from: settings.from, to: settings.to },
-            reorders: settings.reorders,
-            step,
-            current: 0,
-            current_ends: step,
-            flows: active.iter().map(|span| [meter(span), meter(span)]).collect(),
-        }
+        let meter = |span| DirectionMeter::new(Active::new(span, step, window), &settings);
+        Self { flows: active.iter().map(|span| [meter(span), meter(span)]).collect() }
     }
 
     /// Records a packet that passes the tap at its sender.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
+    #[inline(always)]
     pub fn sent(&mut self, packet: Sent, now: Instant) {
-        let flow = &mut self.flows[packet.flow as usize];
-        // The last arrival at this side, which is the monitor. It is the OUT of the pair whose IN
-        // may be this packet.
-        let out = flow[packet.direction.reverse().index()].arrived();
-        flow[packet.direction.index()].depart(packet, now, out, self.limits);
+        let [up, down] = &mut self.flows[packet.flow as usize];
+        let (meter, back) = match packet.direction {
+            Direction::Up => (up, down),
+            Direction::Down => (down, up),
+        };
+        meter.depart(packet, now, back);
     }
 
     /// Records a packet that passes the tap at its receiver.
@@ -100,20 +87,7 @@ impl Meter {
         ip_len: u32,
         now: Instant,
     ) {
-        if now.as_nanos() >= self.current_ends {
-            self.advance(now);
-        }
-        let [up, down] = &mut self.flows[flow as usize];
-        let (meter, back) = match direction {
-            Direction::Up => (up, down),
-            Direction::Down => (down, up),
-        };
-        meter.count(self.current, ip_len, now);
-        if self.reorders {
-            meter.land_anywhere(id, ip_len, now, back, self.limits);
-        } else {
-            meter.land_in_order(id, ip_len, now, back, self.limits);
-        }
+        self.flows[flow as usize][direction.index()].arrive(id, ip_len, now);
     }
 
     /// Records that a flow ends by itself at `at`. The flow's throughput counts the arrivals until
@@ -127,20 +101,12 @@ impl Meter {
     /// Ends the measurement and returns the reports of the flows. A missing packet counts as in
     /// flight, not as lost, if no later packet of its connection arrived.
     pub fn finish(self) -> Vec<FlowReport> {
-        let limits = self.limits;
-        let finish = |[mut up, mut down]: [DirectionMeter; 2]| {
-            up.lose_missing(&mut down, limits);
-            down.lose_missing(&mut up, limits);
-            let ((active, up), (_, down)) = (up.finish(), down.finish());
+        let finish = |flow: [DirectionMeter; 2]| {
+            let [(active, mut up), (_, mut down)] = flow.map(DirectionMeter::finish);
+            std::mem::swap(&mut up.rtt, &mut down.rtt);
+            std::mem::swap(&mut up.rtt_series, &mut down.rtt_series);
             FlowReport { active, directions: [up, down] }
         };
         self.flows.into_iter().map(finish).collect()
-    }
-
-    #[cold]
-    fn advance(&mut self, now: Instant) {
-        let current = now.as_nanos() / self.step;
-        self.current = current as usize;
-        self.current_ends = (current + 1) * self.step;
     }
 }

@@ -56,6 +56,19 @@ pub(crate) fn round_trip(out: Passage, inbound: Passage) -> RoundTrip {
     }
 }
 
+/// Returns the round trip of two packets, if both taps have one clock. Each packet then arrives
+/// after it was sent, and `inbound` is sent after `out` arrives.
+#[inline]
+pub(crate) fn round_trip_by_one_clock(out: Passage, inbound: Passage) -> RoundTrip {
+    let span = |from: Instant, to: Instant| to.as_nanos() - from.as_nanos();
+    let total = span(out.reference, inbound.reference);
+    let away = span(out.monitor, inbound.monitor);
+    RoundTrip {
+        at: out.reference + Duration::from_nanos(total / 2),
+        rtt: Duration::from_nanos(total - away),
+    }
+}
+
 /// The pairing of packets at both taps, in the order of the monitor's capture.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pairing {

@@ -66,13 +66,15 @@ impl Active {
         }
     }
 
-    /// Counts the bytes of a packet that arrives at `now`.
-    #[inline]
-    pub(crate) fn count(&mut self, ip_len: u32, now: Instant) {
-        if now.as_nanos() >= self.next {
-            self.advance(now.as_nanos());
-        }
-        self.open += u64::from(ip_len);
+    /// Returns the time at which the open step ends. [`Self::advance`] must be called then, or
+    /// later.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// Adds bytes that arrived in the open step.
+    pub(crate) fn add(&mut self, bytes: u64) {
+        self.open += bytes;
     }
 
     /// Records that the flow ended by itself at `at`. Later arrivals do not count. An end after the
@@ -97,8 +99,7 @@ impl Active {
     }
 
     /// Closes the steps that end at or before `now`.
-    #[cold]
-    fn advance(&mut self, now: u64) {
+    pub(crate) fn advance(&mut self, now: u64) {
         while self.phase != Phase::After && self.next <= now {
             if self.phase == Phase::Within {
                 self.bytes += self.open;
@@ -153,6 +154,11 @@ mod tests {
         (within(span.start, span.end), starts.map(|at| within(at, at + width)).collect())
     }
 
+    fn count(active: &mut Active, ip_len: u32, at: u64) {
+        active.advance(at);
+        active.add(u64::from(ip_len));
+    }
+
     fn measured(
         packets: &[(u64, u32)],
         span: &Range<u64>,
@@ -163,7 +169,7 @@ mod tests {
         let (step, width) = (Duration::from_nanos(step), Duration::from_nanos(width));
         let mut active = Active::new(&instants, step, width);
         for &(at, len) in packets {
-            active.count(len, Instant::from_nanos(at));
+            count(&mut active, len, at);
         }
         let (span, bytes, windows) = active.finish();
         (span.start.as_nanos()..span.end.as_nanos(), bytes, windows)
@@ -237,13 +243,13 @@ mod tests {
     fn what_arrives_at_the_very_end_of_a_flow_belongs_to_it_and_what_follows_does_not() {
         let at = Instant::from_nanos;
         let mut flow = active(5, 100);
-        flow.count(1, at(4));
-        flow.count(10, at(5));
-        flow.count(100, at(25));
-        flow.count(1_000, at(32));
+        count(&mut flow, 1, 4);
+        count(&mut flow, 10, 5);
+        count(&mut flow, 100, 25);
+        count(&mut flow, 1_000, 32);
         flow.end(at(32));
-        flow.count(10_000, at(32));
-        flow.count(10_000, at(200));
+        count(&mut flow, 10_000, 32);
+        count(&mut flow, 10_000, 200);
         flow.end(at(60));
         let (span, bytes, windows) = flow.finish();
         assert_eq!((span, bytes), (at(5)..at(32), 1_110));
@@ -255,11 +261,11 @@ mod tests {
         let at = Instant::from_nanos;
         let mut flow = active(50, 100);
         flow.end(at(20));
-        flow.count(10, at(60));
+        count(&mut flow, 10, 60);
         let (span, bytes, windows) = flow.finish();
         assert_eq!((span, bytes, windows.count()), (at(50)..at(50), 0, 0));
         let mut flow = active(50, 100);
-        flow.count(10, at(50));
+        count(&mut flow, 10, 50);
         flow.end(at(50));
         assert_eq!(flow.finish().1, 0, "in no time nothing arrives");
     }
@@ -268,8 +274,8 @@ mod tests {
     fn an_end_after_the_interval_changes_nothing() {
         let at = Instant::from_nanos;
         let mut flow = active(0, 100);
-        flow.count(10, at(99));
-        flow.count(10, at(100));
+        count(&mut flow, 10, 99);
+        count(&mut flow, 10, 100);
         flow.end(at(100));
         let (span, bytes, windows) = flow.finish();
         assert_eq!((span, bytes, windows.count()), (at(0)..at(100), 10, 9));

@@ -351,6 +351,20 @@ impl Port {
         Duration::from_nanos(busy.min(end.as_nanos()))
     }
 
+    /// Changes the rate of the discipline's own shaper. The packet that is charged is paid for at
+    /// its old rate.
+    pub fn change_shaper_rate(&mut self, rate: BitRate) {
+        self.qdisc.change_rate(rate);
+        self.rate = rate;
+        self.last_tx.0 = 0;
+    }
+
+    /// Returns the length of a packet of `ip_len` bytes with the overhead that `tc qdisc show` states
+    /// for the discipline.
+    pub fn stated_len(&self, ip_len: u32) -> u32 {
+        self.qdisc.stated_len(ip_len)
+    }
+
     /// Returns the backlog of the discipline.
     #[inline]
     pub fn backlog(&self) -> Backlog {
@@ -368,9 +382,6 @@ impl Port {
 pub struct PortLog {
     /// Packets that arrived.
     pub offered: u64,
-    /// Packets that wait in the discipline. Every packet offered is sent, dropped or waiting, so
-    /// this count replaces a call of the discipline.
-    waiting: u64,
     /// Packets sent on the link.
     pub sent: u64,
     /// IP bytes of the packets sent.
@@ -379,6 +390,9 @@ pub struct PortLog {
     pub busy: Duration,
     /// The largest backlog in packets.
     pub backlog_max_packets: u64,
+    /// Packets that wait in the discipline. Every packet offered is sent, dropped or waiting, so
+    /// this count replaces a call of the discipline.
+    waiting: u64,
     /// Packets dropped for any reason.
     pub dropped: u64,
     /// Packets dropped, by [`Reason::index`].

@@ -2,7 +2,7 @@
 
 use aqmlab_apps::needs::Measure;
 use aqmlab_apps::requirements::{self, Percentile, Range};
-use aqmlab_core::{Kind, Param, Value};
+use aqmlab_core::{Args, Kind, Param, Value};
 use aqmlab_trial::{dscp, scenario};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -15,6 +15,8 @@ pub(crate) fn to_python(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let apps = kinds(py, aqmlab_apps::kinds::all())?;
     for (kind, entry) in aqmlab_apps::kinds::all().zip(&apps) {
         entry.set_item("needs", needs(py, kind.name)?)?;
+        let app = (kind.build)(&Args::defaults(kind.params));
+        entry.set_item("on_gateway", app.sets_shapers())?;
     }
     all.set_item("apps", apps)?;
     all.set_item("tcp", kinds(py, aqmlab_tcp::cc::kinds::all())?)?;

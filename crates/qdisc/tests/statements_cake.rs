@@ -248,3 +248,22 @@ fn c179_the_rate_follows_the_arrivals_and_queues_keep_their_packets() {
     assert!((11_000_000..13_500_000).contains(&estimate), "{estimate}");
     assert_eq!(statistic(&rig, "best_effort_threshold_rate"), estimate / 8 * 15 / 16);
 }
+
+/// The packet that was just charged is paid for at its old rate.
+#[test]
+fn c251_a_change_of_the_bandwidth_keeps_the_queue_and_the_debt() {
+    let mut rig = cake(&[mbit(1)]);
+    for id in 0..4 {
+        rig.offer(START, hashed(id, 5));
+    }
+    assert!(rig.take(START).is_some());
+    rig.change_rate(8_000_000);
+    assert_eq!(rig.packets(), 3);
+    // A frame of 1514 bytes takes 12.112 ms at 1 Mbit/s and 1.514 ms at 8 Mbit/s.
+    let at = |micros| START + Duration::from_micros(micros);
+    assert!(rig.take(at(12_111)).is_none());
+    assert!(rig.take(at(12_112)).is_some());
+    assert!(rig.take(at(13_625)).is_none());
+    assert!(rig.take(at(13_626)).is_some());
+    assert_eq!(statistic(&rig, "best_effort_threshold_rate"), 1_000_000);
+}

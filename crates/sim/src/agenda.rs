@@ -7,7 +7,8 @@
 //!
 //! The actors have two ranks. Links and lines are few, and are called for every packet. Hosts may
 //! be many, and are called rarely. Each rank has its own tree, so that a link's path to the root
-//! does not grow with the number of connections.
+//! does not grow with the number of connections. The wake-ups of applications are in a queue beside
+//! the tree of the hosts, because most calls of the ends of connections are wake-ups.
 //!
 //! A tree is a tournament tree: every inner node holds the smallest key of its four children. A
 //! change of a time repeats the comparisons on the path to the root, up to the first node whose key
@@ -16,6 +17,8 @@
 use std::marker::PhantomData;
 
 use aqmlab_core::{Instant, Side};
+
+use crate::reads::Reads;
 
 /// The number of bits of a key that identify the actor. The rest of the key's lower half is the
 /// ticket.
@@ -28,6 +31,12 @@ const NEVER: u128 = u128::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Order(u128);
 
+impl Default for Order {
+    fn default() -> Self {
+        Self::NEVER
+    }
+}
+
 impl Order {
     /// The place after all calls.
     pub(crate) const NEVER: Self = Self(NEVER);
@@ -38,10 +47,10 @@ impl Order {
         Instant::from_nanos((self.0 >> 64) as u64)
     }
 
-    /// Returns the index of the actor among the actors of its rank.
+    /// Returns the code of the actor; see [`Actor::code`].
     #[inline]
-    const fn index(self) -> usize {
-        (self.0 as u64 & SLOT_MASK) as usize
+    const fn code(self) -> u32 {
+        (self.0 as u64 & SLOT_MASK) as u32
     }
 }
 
@@ -70,7 +79,10 @@ pub(crate) enum HostActor {
 /// The number that identifies an actor of type `A` in the agenda.
 #[derive(Debug)]
 pub(crate) struct Slot<A> {
+    /// The actor's leaf in the tree of its rank.
     index: u32,
+    /// The actor's code in keys.
+    code: u32,
     rank: PhantomData<A>,
 }
 
@@ -83,21 +95,22 @@ impl<A> Clone for Slot<A> {
 
 impl<A> Copy for Slot<A> {}
 
-impl<A> Slot<A> {
-    /// Returns the slot of the actor that was the `index`-th to register.
-    pub(crate) const fn new(index: u32) -> Self {
-        Self { index, rank: PhantomData }
-    }
-}
-
 /// A type of actors, all of the same rank.
 pub(crate) trait Actor: Copy {
     /// Returns the actors of this type.
     fn rank(agenda: &Agenda) -> &Rank<Self>;
     /// Returns the actors of this type.
     fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self>;
+    /// Returns the code that identifies the actor at leaf `index` in keys.
+    fn code(self, index: u32) -> u32;
+    /// Returns the actor with this code.
+    fn with_code(code: u32, rank: &Rank<Self>) -> Self;
+    /// Updates the places that the agenda derives from the tree of this type.
+    fn on_change(agenda: &mut Agenda);
 }
 
+/// The code has the kind of the actor in its two lowest bits, and then its number, so that the next
+/// actor is found without a table.
 impl Actor for NetworkActor {
     #[inline]
     fn rank(agenda: &Agenda) -> &Rank<Self> {
@@ -108,8 +121,29 @@ impl Actor for NetworkActor {
     fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self> {
         &mut agenda.network
     }
+
+    fn code(self, _index: u32) -> u32 {
+        match self {
+            Self::Link(link) => link << 2,
+            Self::Line(line) => line << 2 | 1,
+            Self::Medium(medium) => medium << 2 | 2,
+        }
+    }
+
+    #[inline]
+    fn with_code(code: u32, _rank: &Rank<Self>) -> Self {
+        match code & 3 {
+            0 => Self::Link(code >> 2),
+            1 => Self::Line(code >> 2),
+            _ => Self::Medium(code >> 2),
+        }
+    }
+
+    #[inline]
+    fn on_change(_agenda: &mut Agenda) {}
 }
 
+/// The code is the number of the leaf.
 impl Actor for HostActor {
     #[inline]
     fn rank(agenda: &Agenda) -> &Rank<Self> {
@@ -119,6 +153,20 @@ impl Actor for HostActor {
     #[inline]
     fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self> {
         &mut agenda.hosts
+    }
+
+    fn code(self, index: u32) -> u32 {
+        index
+    }
+
+    #[inline]
+    fn with_code(code: u32, rank: &Rank<Self>) -> Self {
+        rank.actors[code as usize]
+    }
+
+    #[inline]
+    fn on_change(agenda: &mut Agenda) {
+        agenda.first_of_hosts = Order(agenda.hosts.tree.least).min(agenda.reads.first());
     }
 }
 
@@ -131,20 +179,30 @@ impl Actor for HostActor {
 pub(crate) struct Agenda {
     network: Rank<NetworkActor>,
     hosts: Rank<HostActor>,
+    /// The pending wake-ups of applications.
+    reads: Reads,
+    /// The place of the first call of a host's actor or of the first wake-up.
+    first_of_hosts: Order,
     tickets: u64,
 }
 
 impl Agenda {
     /// Returns an agenda without actors.
     pub(crate) fn new() -> Self {
-        Self { network: Rank::new(), hosts: Rank::new(), tickets: 0 }
+        Self {
+            network: Rank::new(),
+            hosts: Rank::new(),
+            reads: Reads::default(),
+            first_of_hosts: Order::NEVER,
+            tickets: 0,
+        }
     }
 
     /// Assigns a slot to an actor, and returns the slot. The actor has no request yet.
     ///
     /// # Panics
     ///
-    /// If there are already 2²⁰ actors of the same rank.
+    /// If there are already 2²⁰ hosts' actors, or 2¹⁸ actors of one kind in the network.
     pub(crate) fn register<A: Actor>(&mut self, actor: A) -> Slot<A> {
         A::rank_mut(self).join(actor)
     }
@@ -152,13 +210,13 @@ impl Agenda {
     /// Withdraws the request of a slot, and frees the slot.
     pub(crate) fn leave<A: Actor>(&mut self, slot: Slot<A>) {
         self.clear(slot);
-        A::rank_mut(self).vacant.push(slot);
+        A::rank_mut(self).vacant.push(slot.index);
     }
 
     /// Returns the actor that is called at `place`.
     #[inline]
     pub(crate) fn actor<A: Actor>(&self, place: Order) -> A {
-        A::rank(self).actors[place.index()]
+        A::with_code(place.code(), A::rank(self))
     }
 
     /// Returns a new ticket. Calls at one time are in order of their tickets.
@@ -180,6 +238,7 @@ impl Agenda {
     #[inline]
     pub(crate) fn set_at<A: Actor>(&mut self, slot: Slot<A>, place: Order) {
         A::rank_mut(self).tree.replay(slot.index as usize, place.0);
+        A::on_change(self);
     }
 
     /// Requests a call of `slot` at `at`, after all earlier requests for that time.
@@ -206,18 +265,45 @@ impl Agenda {
         Order(A::rank(self).tree.key(slot.index as usize)).time()
     }
 
-    /// Returns the place of the next call of an actor of type `A`, or [`Order::NEVER`]. The request
-    /// remains until it is changed or cleared.
+    /// Requests a wake-up at `place`, which [`Self::place`] returned for the end that wakes.
     #[inline]
-    pub(crate) fn first<A: Actor>(&self) -> Order {
-        Order(A::rank(self).tree.least)
+    pub(crate) fn wake_up(&mut self, place: Order) {
+        self.first_of_hosts = self.first_of_hosts.min(place);
+        self.reads.push(place);
+    }
+
+    /// Removes the wake-up at `place`, which must be the first place of the hosts. Returns false if
+    /// it is not a wake-up.
+    #[inline]
+    pub(crate) fn take_wake_up(&mut self, place: Order) -> bool {
+        if place.0 == self.hosts.tree.least {
+            return false;
+        }
+        self.reads.skip();
+        HostActor::on_change(self);
+        true
+    }
+
+    /// Returns the place of the next call of the network, or [`Order::NEVER`]. The request remains
+    /// until it is changed or cleared.
+    #[inline]
+    pub(crate) const fn first_of_network(&self) -> Order {
+        Order(self.network.tree.least)
+    }
+
+    /// Returns the place of the next call of a host's actor, or of the next wake-up if it is
+    /// earlier. Returns [`Order::NEVER`] if there is neither. The request remains until it is
+    /// changed or cleared, or the wake-up is taken.
+    #[inline]
+    pub(crate) const fn first_of_hosts(&self) -> Order {
+        self.first_of_hosts
     }
 }
 
 /// Returns the place of a call of `slot` at `at` with this ticket.
 #[inline]
 fn key<A>(slot: Slot<A>, at: Instant, ticket: u64) -> Order {
-    let lower = ticket << SLOT_BITS | u64::from(slot.index);
+    let lower = ticket << SLOT_BITS | u64::from(slot.code);
     Order(u128::from(at.as_nanos()) << 64 | u128::from(lower))
 }
 
@@ -225,27 +311,29 @@ fn key<A>(slot: Slot<A>, at: Instant, ticket: u64) -> Order {
 #[derive(Debug)]
 pub(crate) struct Rank<A> {
     tree: Tree,
-    /// The actors, by slot.
+    /// The actors, by leaf.
     actors: Vec<A>,
-    /// The slots that were freed.
-    vacant: Vec<Slot<A>>,
+    /// The leaves that were freed.
+    vacant: Vec<u32>,
 }
 
 impl<A> Rank<A> {
     const fn new() -> Self {
         Self { tree: Tree::new(), actors: Vec::new(), vacant: Vec::new() }
     }
+}
 
+impl<A: Actor> Rank<A> {
     fn join(&mut self, actor: A) -> Slot<A> {
-        if let Some(slot) = self.vacant.pop() {
-            self.actors[slot.index as usize] = actor;
-            return slot;
+        let index = self.vacant.pop().unwrap_or(self.actors.len() as u32);
+        let code = actor.code(index);
+        assert!(u64::from(code) <= SLOT_MASK, "more than {} actors of a rank", SLOT_MASK + 1);
+        self.tree.make_room(index as usize);
+        match self.actors.get_mut(index as usize) {
+            Some(former) => *former = actor,
+            None => self.actors.push(actor),
         }
-        let index = self.actors.len();
-        assert!(index as u64 <= SLOT_MASK, "more than {} actors of a rank", SLOT_MASK + 1);
-        self.tree.make_room(index);
-        self.actors.push(actor);
-        Slot::new(index as u32)
+        Slot { index, code, rank: PhantomData }
     }
 }
 
@@ -257,10 +345,16 @@ struct Quad([u128; 4]);
 impl Quad {
     const NEVER: Self = Self([NEVER; 4]);
 
+    /// Replaces the key at `place`, and returns the least of the four keys.
+    ///
+    /// The comparison gets the new key from its register. If it read the key from the quad, it
+    /// would wait for the key to be written, which took 12 % of the time of a run.
     #[inline]
-    fn least(&self) -> u128 {
-        let [a, b, c, d] = self.0;
-        a.min(b).min(c.min(d))
+    fn replace(&mut self, place: usize, key: u128) -> u128 {
+        let present = |at: usize| if at == place { key } else { self.0[at] };
+        let least = present(0).min(present(1)).min(present(2).min(present(3)));
+        self.0[place] = key;
+        least
     }
 }
 
@@ -305,12 +399,10 @@ impl Tree {
             if quad.0[below % 4] == least {
                 return;
             }
-            quad.0[below % 4] = least;
-            least = quad.least();
+            least = quad.replace(below % 4, least);
         }
         // The node is below 4. The remainder states this to the compiler.
-        self.root.0[node % 4] = least;
-        self.least = self.root.least();
+        self.least = self.root.replace(node % 4, least);
     }
 
     /// Adds levels of inner nodes until there is a leaf for the actor with this index.
@@ -342,7 +434,7 @@ mod tests {
 
     /// Returns the number of the link to be called first, if there is one.
     fn first_link(agenda: &Agenda) -> Option<u32> {
-        let place = Some(agenda.first::<NetworkActor>()).filter(|place| *place != Order::NEVER)?;
+        let place = Some(agenda.first_of_network()).filter(|place| *place != Order::NEVER)?;
         match agenda.actor(place) {
             NetworkActor::Link(link) => Some(link),
             other => panic!("{other:?} was not registered"),
@@ -383,7 +475,7 @@ mod tests {
                 }
                 let times = list.iter().enumerate().filter_map(|(i, key)| key.map(|key| (key, i)));
                 let want = times.min();
-                let time = agenda.first::<NetworkActor>().time();
+                let time = agenda.first_of_network().time();
                 assert_eq!(first_link(&agenda), want.map(|(_, link)| link as u32), "{count} links");
                 assert_eq!(time.as_nanos(), want.map_or(u64::MAX, |((at, _), _)| at));
             }
@@ -396,11 +488,11 @@ mod tests {
         let app = agenda.register(HostActor::App(0));
         agenda.set(links[2], Instant::from_millis(5));
         agenda.set(app, Instant::from_millis(5));
-        assert!(agenda.first::<NetworkActor>() < agenda.first::<HostActor>());
+        assert!(agenda.first_of_network() < agenda.first_of_hosts());
         agenda.set(links[2], Instant::from_millis(5));
-        assert!(agenda.first::<NetworkActor>() > agenda.first::<HostActor>());
+        assert!(agenda.first_of_network() > agenda.first_of_hosts());
         agenda.leave(app);
-        assert_eq!(agenda.first::<HostActor>(), Order::NEVER);
+        assert_eq!(agenda.first_of_hosts(), Order::NEVER);
         assert_eq!(first_link(&agenda), Some(2));
     }
 }

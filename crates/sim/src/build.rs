@@ -3,12 +3,11 @@
 use aqmlab_core::{Direction, Duration, Instant};
 use aqmlab_trial::resolve::{Resolved, ResolvedApp};
 use aqmlab_trial::spec::Spec;
-use aqmlab_trial::{AppRunner, Grain, Impairments};
+use aqmlab_trial::{AppRunner, Grain, Impairments, gateway_shapers};
 
 use crate::agenda::HostActor;
 use crate::network::{Network, RoutePlan};
 use crate::observer::Observer;
-use crate::reads::Reads;
 use crate::sampler::Sampler;
 use crate::world::{AppSlot, World};
 
@@ -35,6 +34,7 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
             host: spec.home_host(index) as u32,
             priority: of.packet_priority(),
             dscp: of.dscp.unwrap_or(0),
+            shapers: app.sets_shapers().then(|| gateway_shapers(spec, index)).flatten(),
         });
         apps.push(app);
     }
@@ -44,7 +44,6 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
         apps: slots,
         runner: AppRunner::new(spec, apps),
         touched: Vec::new(),
-        reads: Reads::default(),
         sampler: None,
         events: 0,
     };

@@ -111,6 +111,7 @@ mod tests {
     use aqmlab_qdisc::kinds;
 
     use super::*;
+    use crate::agenda::Agenda;
 
     fn line(jitter_ms: u64, reorder: bool) -> DelayLine {
         let key = LineKey {
@@ -120,7 +121,7 @@ mod tests {
             jitter: Duration::from_millis(jitter_ms),
             reorder,
         };
-        DelayLine::new(key, Slot::new(0))
+        DelayLine::new(key, Agenda::new().register(NetworkActor::Line(0)))
     }
 
     fn ids(mut line: DelayLine) -> Vec<u64> {

@@ -1,7 +1,7 @@
 //! The clock and the sockets that the world provides to the applications of a trial.
 
-use aqmlab_apps::{ConnId, Open, Transport};
-use aqmlab_core::{Instant, Side};
+use aqmlab_apps::{ConnId, Open, ShaperStatus, Transport};
+use aqmlab_core::{BitRate, Direction, Instant, Side};
 use aqmlab_tcp::Connection;
 use aqmlab_trial::{AppRunner, Engine};
 
@@ -22,6 +22,20 @@ impl<O: Observer> World<O> {
         };
         self.touched.push((index, at));
         act(&mut ends[at.index()].tcp)
+    }
+}
+
+/// The length of a full packet, the MTU of an Ethernet interface.
+const FULL_PACKET: u32 = 1_500;
+/// The length of the Ethernet header, which the counter of an interface includes.
+const ETHERNET_HEADER: u64 = 14;
+
+impl<O: Observer> World<O> {
+    /// Returns the link with the gateway's shaper of a direction on the route of an application.
+    fn shaper_link(&self, app: u32, direction: Direction) -> usize {
+        let links = self.apps[app as usize].shapers;
+        let links = links.expect("trials without shapers for the application are refused");
+        links[direction.index()] as usize
     }
 }
 
@@ -87,6 +101,19 @@ impl<O: Observer> Engine for World<O> {
 
     fn bytes_read(&self, conn: u32) -> [u64; 2] {
         self.conns[conn as usize].read
+    }
+
+    fn shaper(&self, app: u32, direction: Direction) -> ShaperStatus {
+        let port = &self.network.links[self.shaper_link(app, direction)].port;
+        ShaperStatus {
+            sent_bytes: port.log.sent_bytes + ETHERNET_HEADER * port.log.sent,
+            packet_bytes: port.stated_len(FULL_PACKET),
+        }
+    }
+
+    fn set_shaper_rate(&mut self, app: u32, direction: Direction, rate: BitRate) {
+        let link = self.shaper_link(app, direction);
+        self.network.links[link].port.change_shaper_rate(rate);
     }
 
     fn ended(&mut self, app: u32) {

@@ -71,7 +71,7 @@ pub(crate) fn measured(mut world: World<Taps>, spec: &Spec) -> Outcome {
     let taps = std::mem::replace(&mut world.network.observer, Taps::new(spec));
     let Taps { meter, queues, records, .. } = taps;
     let findings = findings(&mut world, spec, meter.finish(), queues);
-    let captures = records.map(|records| Captures::new(records, &world));
+    let captures = records.map(|records| Captures::new(*records, &world));
     Outcome {
         digest,
         events: world.events,

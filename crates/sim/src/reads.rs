@@ -5,75 +5,50 @@
 //! same profile have the same wake-up latency, so a new wake-up usually belongs at the end of the
 //! queue.
 
-use aqmlab_core::{Ring, Side};
+use aqmlab_core::Ring;
 
 use crate::agenda::Order;
 
-/// A call of one end of a connection at a wake-up of its application.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Call {
-    pub(crate) place: Order,
-    pub(crate) conn: u32,
-    pub(crate) side: Side,
-}
-
-impl Default for Call {
-    fn default() -> Self {
-        Self { place: Order::NEVER, conn: 0, side: Side::Home }
-    }
-}
-
-/// The pending wake-ups, in order.
-#[derive(Debug)]
+/// The places of the pending wake-ups, in order.
+#[derive(Debug, Default)]
 pub(crate) struct Reads {
-    waiting: Ring<Call>,
-    /// The place of the first wake-up, or [`Order::NEVER`].
-    first: Order,
-}
-
-impl Default for Reads {
-    fn default() -> Self {
-        Self { waiting: Ring::default(), first: Order::NEVER }
-    }
+    waiting: Ring<Order>,
 }
 
 impl Reads {
-    /// Adds a wake-up.
+    /// Adds a wake-up at `place`.
     #[inline]
-    pub(crate) fn push(&mut self, call: Call) {
-        self.first = self.first.min(call.place);
-        if self.waiting.back().is_none_or(|last| last.place < call.place) {
-            self.waiting.push(call);
+    pub(crate) fn push(&mut self, place: Order) {
+        if self.waiting.back().is_none_or(|last| *last < place) {
+            self.waiting.push(place);
         } else {
-            self.insert(call);
+            self.insert(place);
         }
     }
 
     /// Inserts a wake-up that does not belong at the end.
     #[cold]
-    fn insert(&mut self, call: Call) {
-        let index = self.waiting.iter().take_while(|other| other.place < call.place).count();
-        self.waiting.insert(index, call);
+    fn insert(&mut self, place: Order) {
+        let index = self.waiting.iter().take_while(|other| **other < place).count();
+        self.waiting.insert(index, place);
     }
 
     /// Returns the place of the first wake-up, or [`Order::NEVER`].
     #[inline]
-    pub(crate) const fn first(&self) -> Order {
-        self.first
+    pub(crate) fn first(&self) -> Order {
+        self.waiting.front().copied().unwrap_or(Order::NEVER)
     }
 
-    /// Removes and returns the first wake-up, if there is one.
+    /// Removes the first wake-up, if there is one.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Call> {
-        let call = self.waiting.pop_place().copied();
-        self.first = self.waiting.front().map_or(Order::NEVER, |call| call.place);
-        call
+    pub(crate) fn skip(&mut self) {
+        self.waiting.skip(1);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::Instant;
+    use aqmlab_core::{Instant, Side};
 
     use super::*;
     use crate::agenda::{Agenda, HostActor};
@@ -81,13 +56,16 @@ mod tests {
     #[test]
     fn reads_of_hosts_that_wake_at_different_speeds_are_in_order() {
         let mut agenda = Agenda::new();
-        let slot = agenda.register(HostActor::End(0, Side::Home));
         let mut reads = Reads::default();
         for (conn, ms) in [(0, 5), (1, 7), (2, 6), (3, 5), (4, 9)] {
-            let place = agenda.place(slot, Instant::from_millis(ms));
-            reads.push(Call { place, conn, side: Side::Home });
+            let slot = agenda.register(HostActor::End(conn, Side::Home));
+            reads.push(agenda.place(slot, Instant::from_millis(ms)));
         }
-        let order: Vec<_> = std::iter::from_fn(|| reads.pop()).map(|call| call.conn).collect();
-        assert_eq!(order, [0, 3, 2, 1, 4]);
+        let mut order = Vec::new();
+        while reads.first() != Order::NEVER {
+            order.push(agenda.actor::<HostActor>(reads.first()));
+            reads.skip();
+        }
+        assert_eq!(order, [0, 3, 2, 1, 4].map(|conn| HostActor::End(conn, Side::Home)));
     }
 }

@@ -18,7 +18,6 @@ use crate::agenda::{HostActor, NetworkActor, Order, Slot};
 use crate::conn::{Conn, End, Source, notice, tuple_of};
 use crate::network::Network;
 use crate::observer::Observer;
-use crate::reads::{Call, Reads};
 use crate::sampler::Sampler;
 
 /// The part of an application that the simulator owns.
@@ -32,6 +31,8 @@ pub(crate) struct AppSlot {
     pub(crate) priority: Option<u8>,
     /// The Differentiated Services codepoint of the application's packets.
     pub(crate) dscp: u8,
+    /// The links with the gateway's shapers, up and down, if the application sets shapers.
+    pub(crate) shapers: Option<[u32; 2]>,
 }
 
 /// The state of a run.
@@ -44,8 +45,6 @@ pub(crate) struct World<O> {
     /// link. The order is that of the calls: a system call on one socket sends before the call on
     /// the next socket.
     pub(crate) touched: Vec<(u32, Side)>,
-    /// The pending wake-ups of applications.
-    pub(crate) reads: Reads,
     pub(crate) sampler: Option<Sampler>,
     pub(crate) events: u64,
 }
@@ -65,25 +64,23 @@ impl<O: Observer> World<O> {
     /// Makes all calls that are due before `end`, and sets the time to `end`.
     pub(crate) fn run(&mut self, end: Instant) {
         loop {
-            let agenda = &self.network.agenda;
-            let (network, host) = (agenda.first::<NetworkActor>(), agenda.first::<HostActor>());
-            let read = self.reads.first();
+            let agenda = &mut self.network.agenda;
+            let (network, host) = (agenda.first_of_network(), agenda.first_of_hosts());
             // Places are unique, except that of no call.
-            if network < read && network < host {
+            if network < host {
                 if network.time() >= end {
                     break;
                 }
                 self.call_network(network);
-            } else if read < host {
-                if read.time() >= end {
-                    break;
-                }
-                self.read();
             } else {
                 if host.time() >= end {
                     break;
                 }
-                self.call_host(host);
+                if agenda.take_wake_up(host) {
+                    self.read(host);
+                } else {
+                    self.call_host(host);
+                }
             }
         }
         self.network.now = end;
@@ -139,7 +136,7 @@ impl<O: Observer> World<O> {
         let Some(ends) = &mut conn.ends else { return self.network.recycle(packet) };
         ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
         self.network.recycle(packet);
-        if drain(conn, at, Entry::Waits, &mut self.network, &mut self.reads).is_break() {
+        if drain(conn, at, Entry::Waits, &mut self.network).is_break() {
             self.notify(index, at, Entry::Waits);
             self.settle();
         }
@@ -172,7 +169,7 @@ impl<O: Observer> World<O> {
         if conn.quic.is_some() {
             return self.drain_quic(index, side);
         }
-        if drain(conn, side, entry, &mut self.network, &mut self.reads).is_break() {
+        if drain(conn, side, entry, &mut self.network).is_break() {
             self.notify(index, side, entry);
         }
     }
@@ -208,7 +205,7 @@ impl<O: Observer> World<O> {
                 }
             }
         }
-        set_timer(end, entry, &mut self.network, &mut self.reads);
+        set_timer(end, entry, &mut self.network);
         if ends.iter().all(|end| end.finished) {
             self.reap(index);
         } else if ends.iter().all(|end| end.finished || end.tcp.is_listening()) {
@@ -260,10 +257,10 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Handles the earliest wake-up. At most wake-ups the application only reads, which takes a
-    /// shorter path.
-    fn read(&mut self) {
-        let Some(Call { place, conn: index, side }) = self.reads.pop() else { return };
+    /// Handles the wake-up at `place`. At most wake-ups the application only reads and gets no notice of it.
+    #[inline]
+    fn read(&mut self, place: Order) {
+        let HostActor::End(index, side) = self.network.agenda.actor(place) else { return };
         let conn = &mut self.conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
         let end = &mut ends[side.index()];
@@ -271,18 +268,20 @@ impl<O: Observer> World<O> {
             return;
         }
         self.events += 1;
-        let agenda = &mut self.network.agenda;
-        if conn.reads || !end.tcp.reads_silently() {
-            self.network.now = place.time();
+        self.network.now = place.time();
+        if conn.reads || !end.tcp.only_reads_next() {
             self.on_timer(index, side, Entry::Served);
             return self.settle();
         }
-        conn.read[side.index()] += end.tcp.read_silently();
-        let next = match end.tcp.poll_timeout() {
-            Some(due) => agenda.place(end.slot, due.max(place.time())),
-            None => Order::NEVER,
-        };
-        end.call_at(next, agenda);
+        conn.read[side.index()] += end.tcp.read();
+        if end.tcp.has_output() {
+            transmit(&mut self.network, end);
+        }
+        if end.tcp.has_events() {
+            self.notify(index, side, Entry::Served);
+            return self.settle();
+        }
+        set_timer(end, Entry::Served, &mut self.network);
     }
 
     /// Notifies an application of its due wake-ups and requests the next call.
@@ -427,7 +426,6 @@ fn drain<O: Observer>(
     side: Side,
     entry: Entry,
     network: &mut Network<O>,
-    reads: &mut Reads,
 ) -> ControlFlow<()> {
     let Some(ends) = &mut conn.ends else { return ControlFlow::Continue(()) };
     let end = &mut ends[side.index()];
@@ -439,7 +437,7 @@ fn drain<O: Observer>(
         let Some(bytes) = read else { return ControlFlow::Break(()) };
         conn.read[side.index()] += bytes;
     }
-    set_timer(end, entry, network, reads);
+    set_timer(end, entry, network);
     ControlFlow::Continue(())
 }
 
@@ -467,12 +465,7 @@ fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
 /// expires.
 #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
 #[inline(always)]
-fn set_timer<O: Observer>(
-    end: &mut End,
-    entry: Entry,
-    network: &mut Network<O>,
-    reads: &mut Reads,
-) {
+fn set_timer<O: Observer>(end: &mut End, entry: Entry, network: &mut Network<O>) {
     let agenda = &mut network.agenda;
     let due = end.tcp.poll_timeout().unwrap_or(Instant::NEVER);
     let next = if entry == Entry::Waits { end.next.time() } else { Instant::NEVER };
@@ -485,7 +478,7 @@ fn set_timer<O: Observer>(
             return end.call_at(place, agenda);
         }
         (end.next, end.reads_next) = (place, true);
-        reads.push(Call { place, conn: end.source.conn, side: end.source.side });
+        agenda.wake_up(place);
     } else if entry != Entry::Waits {
         (end.next, end.reads_next) = (Order::NEVER, false);
     }

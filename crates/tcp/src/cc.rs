@@ -258,7 +258,8 @@ pub trait CongestionControl: Send {
     }
 
     /// Returns whether the controller always sets `cwnd` itself, in [`CongestionControl::control`].
-    /// The controller then replaces slow start, congestion avoidance and PRR.
+    /// The controller then replaces slow start, congestion avoidance and PRR. The result does not
+    /// change after [`CongestionControl::on_start`].
     fn controls_cwnd(&self) -> bool {
         false
     }
@@ -269,12 +270,15 @@ pub trait CongestionControl: Send {
         let _ = (window, ack, in_recovery);
     }
 
-    /// Returns the pacing rate, or `None` if the controller does not pace.
+    /// Returns the pacing rate, or `None` if the controller does not pace. A controller that has a
+    /// rate after [`CongestionControl::on_start`] always has one, and another controller never has
+    /// one.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
 
-    /// Returns the rule for the number of segments in a burst.
+    /// Returns the rule for the number of segments in a burst. The connection asks only controllers
+    /// that pace.
     fn tso_segments(&self) -> TsoSegments {
         TsoSegments::Least(2)
     }

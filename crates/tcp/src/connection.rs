@@ -9,9 +9,9 @@ use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 use crate::{Config, Segment};
 
-/// The largest sequence number that a segment may carry. A segment with a larger number is forged
-/// and is ignored, because sums with the number could overflow.
-const MAX_SEQUENCE: u64 = 1 << 60;
+/// The number of bits of a sequence number. A segment with a larger number is forged and is ignored,
+/// because sums with the number could overflow.
+const SEQUENCE_BITS: u32 = 60;
 
 /// A notification to the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +67,10 @@ impl Connection {
         let tcb = &mut self.tcb;
         tcb.clock.set(now);
         tcb.stats.segments_received += 1;
-        tcb.stats.ce_received += u64::from(ecn == Ecn::Ce);
-        if header.seq > MAX_SEQUENCE || header.ack > MAX_SEQUENCE {
+        if ecn == Ecn::Ce {
+            tcb.stats.ce_received += 1;
+        }
+        if (header.seq | header.ack) >> SEQUENCE_BITS != 0 {
             return;
         }
         if tcb.state == State::Established {
@@ -235,28 +237,26 @@ impl Connection {
         self.tcb.timers.wakeup < self.tcb.timers.next_besides_wakeup()
     }
 
-    /// Returns whether the next event, at [`Self::poll_timeout`], is a read by the application
-    /// whose only visible effect is the number of bytes read.
+    /// Returns whether the next event, at [`Self::poll_timeout`], is a wakeup of the application at
+    /// which the application only reads.
     ///
-    /// A driver may then call [`Self::read_silently`] at that time instead of
-    /// [`Self::handle_timeout`], if it has made no other call before that time.
+    /// A driver may then call [`Self::read`] at that time instead of [`Self::handle_timeout`].
     #[expect(clippy::inline_always, reason = "most reads pass; a call costs 1 % of a run")]
     #[inline(always)]
-    pub fn reads_silently(&self) -> bool {
+    pub fn only_reads_next(&self) -> bool {
         let wakeup = &self.tcb.wakeup;
-        self.reads_next()
-            && !wakeup.opened
-            && !wakeup.has_space
-            && self.stack.reads_silently(&self.tcb)
+        self.reads_next() && !wakeup.opened && !wakeup.has_space
     }
 
-    /// Lets the application read, and returns the number of bytes; see [`Self::reads_silently`].
-    #[inline]
-    pub fn read_silently(&mut self) -> u64 {
+    /// Lets the application read, and returns the number of bytes; see [`Self::only_reads_next`].
+    /// There is no event of this read.
+    #[expect(clippy::inline_always, reason = "most reads pass; a call costs 1 % of a run")]
+    #[inline(always)]
+    pub fn read(&mut self) -> u64 {
         let tcb = &mut self.tcb;
         tcb.clock.set(tcb.timers.wakeup);
         tcb.timers.wakeup = Instant::NEVER;
-        self.stack.read_silently(tcb)
+        self.stack.read(tcb)
     }
 
     /// Sends the data that the application has written since the connection last ran.

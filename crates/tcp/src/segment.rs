@@ -85,6 +85,19 @@ impl Tcb {
         header
     }
 
+    /// Returns whether the next segment carries neither SACK blocks nor ECN bits.
+    #[inline]
+    pub(crate) fn sends_plainly(&self) -> bool {
+        !self.options.ecn && !self.rcv.sack.is_due()
+    }
+
+    /// Sends an acknowledgement without payload, SACK blocks and ECN bits.
+    #[inline]
+    pub(crate) fn emit_ack(&mut self, header: TcpHeader) {
+        self.stats.segments_sent += 1;
+        self.out.push(Segment { header, ecn: Ecn::NotEct, retransmission: false });
+    }
+
     /// Sends a segment after the handshake. Adds the SACK blocks and the ECN bits to `header`.
     ///
     /// Most segments have neither. The functions that add them get the header by value, so that the

@@ -90,12 +90,9 @@ impl StackState {
 
         /// Starts to wake the application.
         fn wake(&mut, tcb: &mut Tcb);
-        /// Returns whether the application's next read has no effect outside the host.
+        /// Lets the application read, without an event. Returns the number of bytes.
         #[inline]
-        fn reads_silently(&, tcb: &Tcb) -> bool;
-        /// Lets the application read without further effects. Returns the number of bytes.
-        #[inline]
-        fn read_silently(&mut, tcb: &mut Tcb) -> u64;
+        fn read(&mut, tcb: &mut Tcb) -> u64;
         /// Handles the wakeup of the application.
         fn on_awake(&mut, tcb: &mut Tcb);
         /// Sends a delayed acknowledgement that is due.

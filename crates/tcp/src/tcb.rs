@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use aqmlab_core::{Duration, Instant, Ring};
+use aqmlab_core::{BitRate, Duration, Instant, Ring};
 
 use crate::cc::{CcEvent, Congestion, CongestionControl, Signal, Window};
 use crate::common::challenge::ChallengeLimit;
@@ -52,6 +52,10 @@ pub(crate) struct Tcb {
     pub(crate) stats: Stats,
     pub(crate) mtu: u32,
     pub(crate) nodelay: bool,
+    /// Whether the controller has a pacing rate.
+    pub(crate) paces: bool,
+    /// Whether the controller sets the congestion window itself.
+    pub(crate) controls_cwnd: bool,
     /// Whether the stack must run before the next segment is polled, because the application has
     /// acted or segments that were held back may be sent.
     pub(crate) app_acted: bool,
@@ -69,7 +73,7 @@ impl Tcb {
             mss,
             clamp: u64::MAX / 4,
         };
-        Self {
+        let mut tcb = Self {
             clock: Clock::new(profile.tick, expiry),
             cc: config.cc,
             window,
@@ -96,9 +100,25 @@ impl Tcb {
             stats: Stats::default(),
             mtu: config.mtu,
             nodelay: config.nodelay,
+            paces: false,
+            controls_cwnd: false,
             app_acted: false,
             profile,
-        }
+        };
+        tcb.note_controls();
+        tcb
+    }
+
+    /// Stores what the controller controls, because every acknowledgement and every burst asks.
+    pub(crate) fn note_controls(&mut self) {
+        self.paces = self.cc.pacing_rate().is_some();
+        self.controls_cwnd = self.cc.controls_cwnd();
+    }
+
+    /// Returns the pacing rate of the controller, if it has one.
+    #[inline]
+    pub(crate) fn controlled_rate(&self) -> Option<BitRate> {
+        if self.paces { self.cc.pacing_rate() } else { None }
     }
 
     /// Returns the time of the event being handled.
@@ -199,7 +219,7 @@ impl Tcb {
     /// the congestion control paces.
     #[inline]
     pub(crate) fn pace(&mut self, bytes: u64) {
-        if let Some(rate) = self.cc.pacing_rate() {
+        if let Some(rate) = self.controlled_rate() {
             self.pacer.on_burst(self.clock.now, rate, bytes);
         }
     }

@@ -15,8 +15,8 @@ mod wakes;
 
 use std::collections::VecDeque;
 
-use aqmlab_apps::{App, ConnId, Notice, Open};
-use aqmlab_core::{Instant, Rng, Side};
+use aqmlab_apps::{App, ConnId, Notice, Open, ShaperStatus};
+use aqmlab_core::{BitRate, Direction, Instant, Rng, Side};
 use aqmlab_measure::FlowReport;
 
 use self::io::AppIo;
@@ -65,6 +65,13 @@ pub trait Engine {
 
     /// Returns the payload bytes that the two ends of a connection have read, home first.
     fn bytes_read(&self, conn: u32) -> [u64; 2];
+
+    /// Returns the gateway's shaper of a direction on the route of an application that sets shapers.
+    fn shaper(&self, app: u32, direction: Direction) -> ShaperStatus;
+
+    /// Sets the rate of the gateway's shaper of a direction on the route of an application that sets
+    /// shapers.
+    fn set_shaper_rate(&mut self, app: u32, direction: Direction, rate: BitRate);
 
     /// Records that an application has ended, by itself or at its stop time. The driver may call
     /// this function again for the same application.

@@ -16,6 +16,7 @@
 //! | [`link`]      | the port and the radio of a link                                      |
 //! | [`endpoint`]  | the configuration of a TCP endpoint                                   |
 //! | `datagrams`   | the check that hosts do not fragment an application's datagrams       |
+//! | `shapers`     | the shapers of the gateway, whose rates an application may change     |
 //! | `impairments` | the loss and the jitter of packets after a route's last link         |
 //! | [`streams`]   | the names of the random streams                                       |
 //! | `grain`       | the resolution of time series                                         |
@@ -38,6 +39,7 @@ mod notes;
 mod parse;
 pub mod resolve;
 pub mod scenario;
+mod shapers;
 pub mod spec;
 pub mod streams;
 mod table;
@@ -51,5 +53,6 @@ pub use impairments::Impairments;
 pub use notes::{Note, Notes};
 pub use parse::parse;
 pub use resolve::{check, resolve};
+pub use shapers::gateway_shapers;
 pub use spec::Spec;
 pub use table::{Column, Table};

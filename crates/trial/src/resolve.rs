@@ -1,13 +1,13 @@
 //! The parts of a trial: ports, radios, applications and TCP endpoints, built and checked.
 
-use aqmlab_apps::App;
+use aqmlab_apps::{App, Misfit};
 
 use crate::arguments::arguments;
 use crate::endpoint::Endpoint;
 use crate::error::SpecError;
 use crate::link::ResolvedLink;
 use crate::spec::{AppSpec, Spec};
-use crate::{datagrams, limits};
+use crate::{datagrams, limits, shapers};
 
 /// The parts of a trial, in the order of its specification.
 pub struct Resolved {
@@ -60,10 +60,17 @@ pub fn check(spec: &Spec) -> Result<(), SpecError> {
 ///
 /// # Errors
 ///
-/// If a parameter does not exist, or its value has another type or is out of bounds.
+/// If a parameter does not exist, its value has another type or is out of bounds, or two parameters
+/// contradict each other.
 pub fn app(at: &str, spec: &AppSpec) -> Result<Box<dyn App>, SpecError> {
     let kind = spec.app.kind.0;
-    Ok((kind.build)(&arguments(&format!("{at}.app"), kind.params, &spec.app.params)?))
+    let app = (kind.build)(&arguments(&format!("{at}.app"), kind.params, &spec.app.params)?);
+    match app.misfit() {
+        Some(Misfit { set_by, problem }) => {
+            Err(SpecError::new(format!("{at}.app.{set_by}"), problem))
+        }
+        None => Ok(app),
+    }
 }
 
 fn resolve_app(at: &str, spec: &Spec, of: &AppSpec) -> Result<ResolvedApp, SpecError> {
@@ -85,6 +92,9 @@ fn resolve_app(at: &str, spec: &Spec, of: &AppSpec) -> Result<ResolvedApp, SpecE
     }
     if let Some(dscp) = of.dscp.filter(|&dscp| dscp > 63) {
         return Err(SpecError::new(format!("{at}.dscp"), format!("{dscp} is not 0 to 63")));
+    }
+    if app.sets_shapers() {
+        shapers::check(&format!("{at}.app"), spec, of)?;
     }
     datagrams::check(&format!("{at}.app"), of, &*app)?;
     if of.stop.is_some_and(|stop| stop <= of.start) {

@@ -10,6 +10,8 @@
 //! Rates count IP packets. The capacity of a link is the IP rate that it carries in full-sized
 //! packets. The capacity of a radio is not known in advance, so the traffic that it carried counts
 //! as its capacity. The capacity of a link whose rate varies is its mean while the transfer is active.
+//! A shaper whose rate an application changes has no capacity of its own, so the fair share is that
+//! of the other links. If there are none, its carried traffic counts as its capacity.
 
 use crate::rows::{AppRow, FlowRow};
 use crate::trial::{App, Trial};
@@ -76,7 +78,8 @@ impl<'a> Traffics<'a> {
         for ran in &self.by_direction {
             let own = ran.iter().filter(|one| one.primary && one.app.name == name);
             for flow in own.filter(|flow| flow.stop_ns > flow.start_ns) {
-                let shares = flow.links.iter().map(|&link| self.on_link(link, flow, ran));
+                let links = self.trial.bounding(flow.links);
+                let shares = links.into_iter().map(|link| self.on_link(link, flow, ran));
                 let least = shares.min_by(|one, other| one.fair.total_cmp(&other.fair));
                 worst = [worst, least]
                     .into_iter()
@@ -93,7 +96,8 @@ impl<'a> Traffics<'a> {
         let ran = &self.by_direction[usize::from(direction == "down")];
         let is_own = |one: &&Traffic| one.app.name == name && one.stop_ns > one.start_ns;
         let flow = ran.iter().find(is_own)?;
-        let shares = flow.links.iter().map(|&link| self.on_link(link, flow, ran).fair);
+        let links = self.trial.bounding(flow.links);
+        let shares = links.into_iter().map(|link| self.on_link(link, flow, ran).fair);
         shares.reduce(f64::min)
     }
 
@@ -102,8 +106,12 @@ impl<'a> Traffics<'a> {
             ran.iter().filter(|one| !std::ptr::eq(*one, flow) && one.links.contains(&link));
         let others: Vec<f64> = others.map(|one| one.during(flow)).collect();
         let carried = flow.mbit + others.iter().sum::<f64>();
-        let link = &self.trial.links[link];
-        let capacity = link.capacity_mbit(flow.start_ns, flow.stop_ns).unwrap_or(carried);
+        let stated = if self.trial.is_adapted(link) {
+            None
+        } else {
+            self.trial.links[link].capacity_mbit(flow.start_ns, flow.stop_ns)
+        };
+        let capacity = stated.unwrap_or(carried);
         FairShare {
             got: flow.mbit,
             fair: max_min_share(capacity, &others),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use aqmlab_core::delivery_trace::{DeliveryTrace, TUN_HEADER};
-use aqmlab_core::{Instant, RateSteps};
+use aqmlab_core::{Args, Instant, RateSteps};
 use serde::Deserialize;
 
 /// The length in bytes of a full-sized IP packet on Ethernet.
@@ -38,6 +38,9 @@ pub struct Link {
     /// The gaps in milliseconds between the delivery opportunities, if the link replays a trace.
     #[serde(default)]
     pub opportunities_ms: Vec<u32>,
+    /// The mechanism that limits the rate, if it is not the line itself.
+    #[serde(default)]
+    pub shaper: Option<String>,
     /// The bytes that the link charges beyond IP.
     #[serde(default)]
     pub overhead: Overhead,
@@ -145,6 +148,22 @@ impl Trial {
         (self.measure.from_ns, self.measure.to_ns.unwrap_or(self.duration_ns))
     }
 
+    /// Returns those of `links` that bound the rate of a flow. A shaper whose rate an application
+    /// changes is one of them only if there is no other link.
+    pub(crate) fn bounding(&self, links: &[usize]) -> Vec<usize> {
+        let fixed: Vec<_> = links.iter().copied().filter(|&link| !self.is_adapted(link)).collect();
+        if fixed.is_empty() { links.to_vec() } else { fixed }
+    }
+
+    /// Returns whether an application changes the rate of a link.
+    pub(crate) fn is_adapted(&self, link: usize) -> bool {
+        self.links[link].shaper.as_deref() == Some("cake")
+            && self.apps.iter().any(|app| {
+                let links = [&app.up.links, &app.down.links];
+                app.sets_shapers() && links.iter().any(|links| links.contains(&link))
+            })
+    }
+
     /// Returns the latest time at which an application can end, in nanoseconds.
     pub(crate) fn end_of(&self, app: &App) -> u64 {
         let span = app.param("duration").map(|span| app.start_ns.saturating_add(span));
@@ -154,6 +173,12 @@ impl Trial {
 }
 
 impl App {
+    /// Returns whether the application changes the rates of the gateway's shapers.
+    fn sets_shapers(&self) -> bool {
+        aqmlab_apps::kinds::find(&self.app.kind)
+            .is_some_and(|kind| (kind.build)(&Args::defaults(kind.params)).sets_shapers())
+    }
+
     /// Returns the value of the parameter `name`, if it is stated and is a non-negative integer.
     pub(crate) fn param(&self, name: &str) -> Option<u64> {
         self.app.params.get(name).and_then(serde_json::Value::as_u64)
@@ -224,5 +249,23 @@ mod tests {
         let trace = r#""opportunities_ms": [1]"#;
         assert!((capacity(trace, 0, 1) - 12.0 * 0.999).abs() < 1e-9);
         assert!((capacity(trace, 2, 4) - 12.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_shaper_whose_rate_an_application_changes_bounds_nothing_beside_a_line() {
+        let trial = |kind: &str| {
+            let way = |links: &str| format!(r#"{{"links": [{links}], "delay_ns": 0}}"#);
+            let json = format!(
+                r#"{{"duration_ns": 1, "links": [{{"shaper": "cake"}}, {{"rate_bps": 1}}], "apps": [
+                    {{"name": "a", "app": {{"kind": "{kind}"}}, "start_ns": 0, "up": {}, "down": {}}}
+                ]}}"#,
+                way("0, 1"),
+                way("")
+            );
+            Trial::parse(&json).unwrap()
+        };
+        assert_eq!(trial("ping").bounding(&[0, 1]), [0, 1]);
+        assert_eq!(trial("cake_autorate").bounding(&[0, 1]), [1]);
+        assert_eq!(trial("cake_autorate").bounding(&[0]), [0]);
     }
 }

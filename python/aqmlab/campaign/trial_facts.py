@@ -15,6 +15,7 @@ from aqmlab.base.failures import RequestError
 from aqmlab.base.unique_names import without_number
 from aqmlab.campaign.store.manifest import DIRECTIONS, Direction, LinkFacts, Manifest, TrialEntry
 from aqmlab.engines.trial_spec import AppSpec, LinkSpec, TrialSpec
+from aqmlab.scenario import catalogue
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
@@ -41,8 +42,19 @@ def links_of(spec: TrialSpec) -> dict[Direction, LinkFacts]:
         if links:
             slowest = min(links, key=lambda link: _mean_bps(link, spec.duration_ns))
             rate_bps = _mean_bps(slowest, spec.duration_ns)
-            found[direction] = LinkFacts(rate_bps / 1e6, slowest.qdisc.kind)
+            found[direction] = LinkFacts(rate_bps / 1e6, _queue(slowest, spec, direction))
     return found
+
+
+def _queue(link: LinkSpec, spec: TrialSpec, direction: Direction) -> str:
+    """The name of a link's discipline, and of the program that changes its rate, if any."""
+    kinds = catalogue.load()["apps"]
+    for app in spec.apps:
+        kind = kinds.get(app.app.kind)
+        used = [spec.links[index] for index in app.route(direction).links]
+        if kind is not None and kind.on_gateway and link.shaper == "cake" and link in used:
+            return f"{link.qdisc.kind} + {kind.name}"
+    return link.qdisc.kind
 
 
 def _mean_bps(link: LinkSpec, duration_ns: int) -> float:

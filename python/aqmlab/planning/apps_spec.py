@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET
@@ -39,7 +40,8 @@ def _copies(
 ) -> Iterator[AppSpec]:
     """Yields the copies of an application, which are numbered from 1 if there are several."""
     copies = _starts_and_rtts(app, scenario.defaults)
-    ups, downs = _routes(links)
+    on_gateway = catalogue.load().find("apps", app.kind).on_gateway
+    ups, downs = _routes(links, "gateway" if on_gateway else "home")
     for number, (start_ns, rtt) in enumerate(copies, start=1):
         up_ns, down_ns = delays_ns(rtt or scenario.path.rtt)
         yield AppSpec(
@@ -57,9 +59,16 @@ def _copies(
         )
 
 
-def _routes(links: Sequence[LinkSpec]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The indices of the links of the upstream and of the downstream route."""
+def _routes(
+    links: Sequence[LinkSpec], place: Literal["home", "gateway"]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The indices of the links of the upstream and of the downstream route.
+
+    The packets of a program on the gateway do not pass through the home network.
+    """
     number = {link.name: at for at, link in enumerate(links)}
+    if place == "gateway":
+        return _numbers(number, ("up", "modem-up")), _numbers(number, ("modem-down", "down"))
     up = ("lan-up", "wifi-up", "up", "modem-up")
     down = ("modem-down", "down", "lan-down", "wifi-down")
     return _numbers(number, up), _numbers(number, down)

@@ -114,6 +114,7 @@ class Kind:
     """One discipline, application, congestion control or host profile.
 
     `params` holds the parameters by name. `default_cc` is the congestion control of a host profile.
+    `on_gateway` states whether an application runs on the gateway and not on a host of the home.
     """
 
     family: str
@@ -122,6 +123,7 @@ class Kind:
     source: str
     params: Mapping[str, Param]
     default_cc: str | None = None
+    on_gateway: bool = False
 
 
 class Catalogue(Mapping[str, Mapping[str, Kind]]):
@@ -211,8 +213,15 @@ def _kind(family: str, entry: Mapping[str, Any]) -> Kind:
         )
         for param in entry["params"]
     }
-    default_cc = entry.get("default_cc")
-    return Kind(family, entry["name"], entry["summary"], entry["source"], params, default_cc)
+    return Kind(
+        family,
+        entry["name"],
+        entry["summary"],
+        entry["source"],
+        params,
+        default_cc=entry.get("default_cc"),
+        on_gateway=entry.get("on_gateway", False),
+    )
 
 
 def raw() -> Mapping[str, list[dict[str, Any]]]:

@@ -9,8 +9,8 @@ import pytest
 from aqmlab.base.errors import ScenarioError
 from aqmlab.base.failures import LabError
 from aqmlab.engines import registry
+from aqmlab.engines.kernel import abilities, image, kinds, machine
 from aqmlab.engines.kernel import agent as agents
-from aqmlab.engines.kernel import image, kinds, machine
 from aqmlab.planning import planner
 from aqmlab.planning.plan import Plan
 from aqmlab.scenario import catalogue
@@ -180,3 +180,10 @@ def test_the_engines_of_a_kind() -> None:
     assert list(registry.that_have("disciplines", "fq_codel")) == ["sim", "kernel"]
     assert list(registry.that_have("disciplines", "pie_freebsd")) == ["sim"]
     assert list(registry.that_have("apps", "dash")) == ["sim", "kernel"]
+
+
+def test_a_program_of_the_gateway_is_refused_before_the_agent_is_built() -> None:
+    spec = planner.load("autorate").trials[-1].spec
+    names = [app.name for app in spec.apps]
+    refused = [one.at for one in abilities.missing(spec, "sim") if one.at[0] == "apps"]
+    assert refused == [("apps", names.index("autorate"), "app")]

@@ -143,7 +143,7 @@ mod tests {
         let passed = [ms(5, 7), ms(12, 9)];
         let [up, down] = sojourns(&sent, &passed, frame(), |_, ip_len| u64::from(ip_len) + 14);
         assert_eq!(up.report.sojourn.count(), 1);
-        assert_eq!(up.report.waited, Duration::from_millis(4));
+        assert_eq!(up.report.sojourn.sum(), Duration::from_millis(4));
         assert_eq!(up.report.worst, [0, 4, 0, 9].map(Duration::from_millis));
         assert_eq!((up.report.bytes, up.all_bytes, up.charged), (100, 200, 228));
         assert_eq!(down.report.sojourn.count(), 0);

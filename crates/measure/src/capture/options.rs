@@ -50,6 +50,6 @@ impl Default for Options {
 impl Options {
     /// Returns the interval of the statistics.
     pub(super) fn limits(&self) -> Limits {
-        Limits { from: self.from, to: self.to }
+        Limits::new(self.from, self.to)
     }
 }

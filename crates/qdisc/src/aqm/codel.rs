@@ -91,6 +91,9 @@ pub struct Codel {
     /// The target; `target`, `interval` and `ce_threshold` are in units of the clock.
     target: u64,
     interval: u64,
+    /// A sojourn time below this one is below target by every clock. It is zero with
+    /// `ce_threshold`, which needs the sojourn time of every packet.
+    surely_below: Duration,
     ce_threshold: Option<u64>,
     selector: Selector,
     mtu: u64,
@@ -107,7 +110,7 @@ pub struct State {
     /// The time of the next signal. The law uses it while `dropping`, and at the start of the next
     /// episode.
     drop_next: u64,
-    /// The sojourn time of the last packet that the law judged.
+    /// The sojourn time of the last packet that the law judged by its clock.
     sojourn: u64,
     count: u32,
     last_count: u32,
@@ -211,6 +214,10 @@ impl Codel {
             clock,
             target: clock.span(settings.target),
             interval: clock.span(settings.interval),
+            surely_below: match settings.ce_threshold {
+                Some(_) => Duration::ZERO,
+                None => clock.least(clock.span(settings.target)),
+            },
             ce_threshold: settings.ce_threshold.map(|span| clock.span(span)),
             selector: settings.selector,
             mtu: settings.mtu.0,
@@ -228,6 +235,27 @@ impl Codel {
     /// The law judges packets while they are in the queue, so that each packet is moved only once.
     #[inline]
     pub fn dequeue(
+        &self,
+        state: &mut State,
+        supply: &mut impl Supply,
+        cx: &mut Cx<'_>,
+    ) -> Option<Packet> {
+        let Some(head) = supply.head() else {
+            state.first_above_time = 0;
+            state.dropping = false;
+            return None;
+        };
+        if cx.now.since(head.enqueued) < self.surely_below {
+            state.first_above_time = 0;
+            state.dropping = false;
+            return supply.pop(cx.now);
+        }
+        self.dequeue_late(state, supply, cx)
+    }
+
+    /// Dequeues the next packet to send if the head may have waited longer than the target.
+    #[inline]
+    fn dequeue_late(
         &self,
         state: &mut State,
         supply: &mut impl Supply,

@@ -8,10 +8,11 @@ use super::ack_filter;
 use super::autorate::ewma;
 use super::cake::{Cake, UPTIME};
 use super::heap::QueueId;
-use super::settings::AckFilter;
+use super::length::Measured;
+use super::settings::{AckFilter, Settings};
 use super::shaper::Fate;
 use super::tin::{Hashes, Tin, Waiting};
-use crate::flows::{memory_of, spread};
+use crate::flows::spread;
 
 impl Cake {
     /// Queues a packet and removes an acknowledgement that the packet makes redundant. Updates the
@@ -19,55 +20,73 @@ impl Cake {
     #[inline]
     pub(super) fn arrive(&mut self, mut packet: Packet, cx: &mut Cx<'_>) {
         let now = cx.now + UPTIME;
-        let tin = self.settings.diffserv.tin(packet.dscp);
+        let number = self.settings.diffserv.tin(packet.dscp);
         let hashes = self.hashes(&packet, cx);
-        let slot = self.tins[tin].classify(hashes);
+        let (len, charged) = (packet.len, self.measure(&packet));
+        let tin = &mut self.tins[number];
+        let slot = tin.classify(hashes);
         if self.settings.washes {
             packet.dscp = 0;
         }
-        if self.tins[tin].backlog == 0 {
-            self.tins[tin].clock.wake(now);
+        if tin.backlog == 0 {
+            tin.clock.wake(now);
             if self.backlog.packets == 0 {
                 self.shaper.wake(now);
             }
         }
         packet.enqueued = cx.now;
-        let (len, charged) = (packet.len, self.measure(&packet));
-        self.memory += memory_of(&packet);
+        self.memory += self.memory_model.of(&packet);
         self.backlog.packets += 1;
         self.backlog.bytes += packet.bytes();
-        self.tins[tin].flows[slot].queue.push_back(Waiting { packet, charged });
-        let at = QueueId { tin, slot };
+        tin.flows[slot].queue.push_back(Waiting { packet, charged });
+        tin.grow(slot, len);
+        if self.is_watched() {
+            self.look_at_growth(QueueId { tin: number, slot }, len, now, cx);
+        }
+        self.tins[number].joined(slot, cx.rng);
+        self.active |= 1 << number;
+        self.memory_max = self.memory_max.max(self.memory);
+        if self.memory > self.memory_limit {
+            self.overflow(number, cx);
+        }
+    }
+
+    /// Returns whether an arrival has effects outside its flow.
+    #[inline]
+    fn is_watched(&self) -> bool {
+        let Settings { ack_filter, is_autorate, .. } = self.settings;
+        ack_filter != AckFilter::Off || is_autorate || self.heap.is_kept()
+    }
+
+    /// Removes an acknowledgement that a packet of `len` bytes, which was just queued, makes
+    /// redundant. Updates the heap and the autorate estimate.
+    #[inline(never)]
+    fn look_at_growth(&mut self, at: QueueId, len: u32, now: Instant, cx: &mut Cx<'_>) {
         let removed = match self.settings.ack_filter {
-            AckFilter::Off => None,
-            AckFilter::On | AckFilter::Aggressive => self.filter_ack(at, now, cx),
+            AckFilter::Off => 0,
+            AckFilter::On | AckFilter::Aggressive => self.filter_ack(at, now, cx).unwrap_or(0),
         };
-        self.tins[tin].grow(slot, len, removed.unwrap_or(0));
+        self.tins[at.tin].shrink(at.slot, removed);
         if self.heap.is_kept() {
             self.heap.grew(at, |queue| backlog_of(&self.tins, queue));
         }
         if self.settings.is_autorate {
-            let bytes = i64::from(len) - i64::from(removed.unwrap_or(0));
+            let bytes = i64::from(len) - i64::from(removed);
             if let Some(rate) = self.autorate.note(bytes, now) {
                 self.reconfigure(rate);
             }
-        }
-        self.tins[tin].joined(slot, cx.rng);
-        self.memory_max = self.memory_max.max(self.memory);
-        if self.memory > self.memory_limit {
-            self.overflow(tin, cx);
         }
     }
 
     fn hashes(&mut self, packet: &Packet, cx: &mut Cx<'_>) -> Hashes {
         let salt = *self.salt.get_or_insert_with(|| cx.rng.next_u32());
         let isolation = self.settings.isolation;
-        let hosts = [packet.source, packet.destination].map(|address| spread(address ^ salt));
+        let hosts = [packet.source, packet.destination].map(|address| address ^ salt);
         let flow = if isolation.flows {
             spread(packet.tuple_hash ^ salt)
         } else {
             let chosen = hosts.iter().zip(isolation.hosts).filter(|(_, chosen)| *chosen);
-            chosen.fold(0, |flow, (host, _)| flow ^ host)
+            chosen.fold(0, |flow, (host, _)| flow ^ spread(*host))
         };
         Hashes { flow, hosts }
     }
@@ -75,15 +94,25 @@ impl Cake {
     /// Returns the charged length of a packet, and records the packet's lengths for the statistics.
     #[inline]
     fn measure(&mut self, packet: &Packet) -> u32 {
+        let given = [packet.len, packet.ip_len];
+        if given != self.last.given {
+            self.measure_anew(packet);
+        }
+        let header = u64::from(packet.len - packet.ip_len);
+        self.header = ewma(self.header, header << 16, 8);
+        self.last.charged
+    }
+
+    /// Computes the charged length of a packet whose lengths are not those of the packet before it.
+    #[inline(never)]
+    fn measure_anew(&mut self, packet: &Packet) {
         let charge = self.settings.charge;
         let network = charge.network_len(packet);
         let charged = charge.of(network);
         for (extremes, len) in self.lengths.iter_mut().zip([network, charged]) {
             extremes.note(len);
         }
-        let header = u64::from(packet.len - packet.ip_len);
-        self.header = ewma(self.header, header << 16, 8);
-        charged
+        self.last = Measured { given: [packet.len, packet.ip_len], charged };
     }
 
     /// Removes an acknowledgement that the packet just queued makes redundant, if there is one.

@@ -2,18 +2,18 @@
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_init` and `cake_reconfigure`.
 
-use aqmlab_core::{Bytes, Cx, Duration, Instant, Packet};
+use aqmlab_core::{BitRate, Bytes, Cx, Duration, Instant, Packet};
 
 use super::autorate::Autorate;
 use super::diffserv::TINS;
 use super::heap::Heap;
-use super::length::Extremes;
+use super::length::{Extremes, Measured};
 use super::rate::Rate;
 use super::settings::Settings;
 use super::shaper::{Fate, Shaper};
 use super::tin::Tin;
 use crate::aqm::cobalt;
-use crate::flows::memory_of;
+use crate::flows::MemoryModel;
 use crate::{Backlog, Qdisc};
 
 /// The time for which the gateway has run when a trial begins. Unset times of the kernel are zero,
@@ -30,15 +30,20 @@ pub struct Cake {
     pub(super) tins: Vec<Tin>,
     /// The tin that is served. Before the first turn, this may be an unused tin.
     pub(super) turn: usize,
+    /// The numbers of the active tins, as bits.
+    pub(super) active: u8,
     pub(super) shaper: Shaper,
     pub(super) autorate: Autorate,
     pub(super) heap: Heap,
     pub(super) backlog: Backlog,
     pub(super) memory: Bytes,
+    pub(super) memory_model: MemoryModel,
     pub(super) memory_max: Bytes,
     pub(super) memory_limit: Bytes,
     /// The extremes of the packets' lengths before and after overhead and framing.
     pub(super) lengths: [Extremes; 2],
+    /// The lengths of the last packet.
+    pub(super) last: Measured,
     /// The average length of the link header, times 2¹⁶.
     pub(super) header: u64,
     pub(super) salt: Option<u32>,
@@ -52,14 +57,17 @@ impl Cake {
             settings,
             tins: (0..count).map(|_| Tin::new(settings.isolation)).collect(),
             turn: 0,
+            active: 0,
             shaper: Shaper::default(),
             autorate: Autorate::from(settings.rate),
             heap: Heap::default(),
             backlog: Backlog::default(),
             memory: Bytes(0),
+            memory_model: MemoryModel::default(),
             memory_max: Bytes(0),
             memory_limit: Bytes(UNLIMITED),
             lengths: [Extremes::default(); 2],
+            last: Measured::default(),
             header: 0,
             salt: (settings.salt != 0).then_some(settings.salt),
         };
@@ -93,7 +101,7 @@ impl Cake {
     /// Removes a packet from the totals.
     #[inline]
     pub(super) fn forget(&mut self, packet: &Packet) {
-        self.memory -= memory_of(packet);
+        self.memory -= self.memory_model.of(packet);
         self.backlog.packets -= 1;
         self.backlog.bytes -= packet.bytes();
     }
@@ -136,7 +144,9 @@ impl Qdisc for Cake {
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        self.depart(cx)
+        let now = cx.now + UPTIME;
+        // The separate test leaves the call early if no packet may leave.
+        if self.may_send(now) { self.depart(now, cx) } else { None }
     }
 
     fn backlog(&self) -> Backlog {
@@ -150,6 +160,14 @@ impl Qdisc for Cake {
     fn ready_at(&self) -> Instant {
         let ready = self.shaper.ready_at().as_nanos();
         Instant::from_nanos(ready.saturating_sub(UPTIME.as_nanos()))
+    }
+
+    fn change_rate(&mut self, rate: BitRate) {
+        self.reconfigure(rate.as_bps() / 8);
+    }
+
+    fn stated_len(&self, ip_len: u32) -> u32 {
+        self.settings.charge.stated(ip_len)
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {

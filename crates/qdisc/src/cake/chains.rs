@@ -15,7 +15,7 @@ pub(super) enum Chain {
 
 /// The three lists. Each list is a ring through a head node of its own. The head nodes follow the
 /// nodes of the flows.
-pub(super) struct Chains(Box<[Link]>);
+pub(super) struct Chains(Box<[Link; SLOTS + 3]>);
 
 #[derive(Clone, Copy)]
 struct Link {
@@ -26,7 +26,7 @@ struct Link {
 impl Default for Chains {
     fn default() -> Self {
         let alone = |node: usize| Link { prev: node as u16, next: node as u16 };
-        Self((0..SLOTS + 3).map(alone).collect())
+        Self(Box::new(std::array::from_fn(alone)))
     }
 }
 

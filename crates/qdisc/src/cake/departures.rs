@@ -21,14 +21,20 @@ enum Taken {
 }
 
 impl Cake {
-    /// Removes the next packet to send, if there is one and the shaper lets it leave.
+    /// Returns whether there are packets and the shaper lets a packet leave.
     #[inline]
-    pub(super) fn depart(&mut self, cx: &mut Cx<'_>) -> Option<Packet> {
-        let now = cx.now + UPTIME;
+    pub(super) fn may_send(&mut self, now: Instant) -> bool {
+        self.backlog.packets > 0 && !self.shaper.blocks(now)
+    }
+
+    /// Removes the next packet to send, if there is one. The caller has called
+    /// [`Self::may_send`], which allows the first attempt.
+    #[inline(never)]
+    pub(super) fn depart(&mut self, now: Instant, cx: &mut Cx<'_>) -> Option<Packet> {
         let mut first = true;
-        while self.backlog.packets > 0 && !self.shaper.blocks(now) && self.choose_tin(now) {
+        while self.choose_tin(now) {
             let packet = self.serve(&mut first, now, cx);
-            if packet.is_some() {
+            if packet.is_some() || !self.may_send(now) {
                 return packet;
             }
         }
@@ -38,9 +44,21 @@ impl Cake {
     /// Chooses the tin to serve. Returns whether there is an active tin.
     #[inline]
     fn choose_tin(&mut self, now: Instant) -> bool {
+        if self.shaper.rate.is_limited() && self.active.is_power_of_two() {
+            // A single active tin is chosen whatever its clock is.
+            self.turn = self.active.trailing_zeros() as usize;
+            return true;
+        }
+        self.choose_among_tins(now)
+    }
+
+    /// Chooses the tin to serve if several tins may be active. The function is separate, because the
+    /// compiler otherwise moves instructions of its loops to the start of every departure.
+    #[inline(never)]
+    fn choose_among_tins(&mut self, now: Instant) -> bool {
         if self.shaper.rate.is_limited() {
             self.choose_by_schedule(now);
-            return self.tins[self.turn].is_active();
+            return self.active != 0;
         }
         self.choose_by_weight()
     }
@@ -93,17 +111,36 @@ impl Cake {
             let tin = &mut self.tins[self.turn];
             let slot = tin.first(std::mem::take(first))?;
             if tin.flows[slot].deficit <= 0 {
-                tin.rotate(slot, cx.rng);
+                self.rotate(slot, cx);
                 continue;
             }
             match self.take_judged(slot, now, cx) {
                 Taken::Packet(packet) => return Some(packet),
                 Taken::Dropped => {}
                 Taken::Nothing => {
-                    self.tins[self.turn].emptied(slot, now);
+                    self.rest(slot, now);
                     return None;
                 }
             }
+        }
+    }
+
+    // The functions below handle the paths that repeat a step. They are separate, because the
+    // compiler otherwise moves instructions of the loops to the start of every departure.
+
+    /// Gives a flow without credit its next quantum.
+    #[inline(never)]
+    fn rotate(&mut self, slot: usize, cx: &mut Cx<'_>) {
+        self.tins[self.turn].rotate(slot, cx.rng);
+    }
+
+    /// Records that a flow was served and is empty.
+    #[inline(never)]
+    fn rest(&mut self, slot: usize, now: Instant) {
+        let tin = &mut self.tins[self.turn];
+        tin.emptied(slot, now);
+        if !tin.is_active() {
+            self.active &= !(1 << self.turn);
         }
     }
 
@@ -133,17 +170,31 @@ impl Cake {
                 self.deliver(slot, charged, now);
                 return Taken::Packet(packet);
             }
-            tin.counters.drops += 1;
             let reason =
                 if decision.signal && !head.is_ect { Reason::Sojourn } else { Reason::Early };
-            cx.drop(packet, reason);
-            if self.settings.is_ingress {
-                self.charge(turn, charged, now, Fate::Dropped);
-                self.spend(slot, charged);
+            if self.discard(slot, Waiting { packet, charged }, reason, cx) {
                 return Taken::Dropped;
             }
         }
         Taken::Nothing
+    }
+
+    /// Drops a packet of the flow that is served. Returns whether the drop ends the turn.
+    #[inline(never)]
+    fn discard(
+        &mut self,
+        slot: usize,
+        Waiting { packet, charged }: Waiting,
+        reason: Reason,
+        cx: &mut Cx<'_>,
+    ) -> bool {
+        self.tins[self.turn].counters.drops += 1;
+        cx.drop(packet, reason);
+        if self.settings.is_ingress {
+            self.charge(self.turn, charged, cx.now + UPTIME, Fate::Dropped);
+            self.spend(slot, charged);
+        }
+        self.settings.is_ingress
     }
 
     #[inline]

@@ -81,11 +81,13 @@ impl Heap {
     }
 
     /// Records that a queue became shorter.
+    #[inline(never)]
     pub(super) fn shrank(&mut self, queue: QueueId, backlog: impl Fn(QueueId) -> u32) {
         self.sift_down(self.places[queue.number()].into(), &backlog);
     }
 
     /// Records that a queue became longer.
+    #[inline(never)]
     pub(super) fn grew(&mut self, queue: QueueId, backlog: impl Fn(QueueId) -> u32) {
         let mut place = usize::from(self.places[queue.number()]);
         while place > 0 {

@@ -34,6 +34,15 @@ impl Charge {
         if self.overhead.is_some() { packet.ip_len } else { packet.len }
     }
 
+    /// Returns the length of a packet of `ip_len` bytes with the overhead that `tc qdisc show` states
+    /// after `atm` or `noatm`. Without an overhead (`raw`), and with `ptm`, it states none there.
+    pub(super) fn stated(self, ip_len: u32) -> u32 {
+        match self.framing {
+            Framing::Ptm => ip_len,
+            Framing::None | Framing::Atm => Self { mpu: 0, ..self }.of(ip_len),
+        }
+    }
+
     /// Returns the charged length of a packet of `network_len` bytes.
     #[inline]
     pub(super) fn of(self, network_len: u32) -> u32 {
@@ -45,6 +54,15 @@ impl Charge {
             Framing::Ptm => len + len.div_ceil(64),
         }
     }
+}
+
+/// The lengths of a packet.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Measured {
+    /// The length that the device counts, and the IP length.
+    pub(super) given: [u32; 2],
+    /// The charged length.
+    pub(super) charged: u32,
 }
 
 /// The smallest and the largest length of packets so far.

@@ -28,11 +28,11 @@ pub(super) enum Way {
 }
 
 /// The tags of a tin's flows.
-pub(super) struct Tags(Box<[u32]>);
+pub(super) struct Tags(Box<[u32; SLOTS]>);
 
 impl Default for Tags {
     fn default() -> Self {
-        Self(vec![0; SLOTS].into())
+        Self(Box::new([0; SLOTS]))
     }
 }
 
@@ -65,13 +65,13 @@ impl Tags {
 
 /// The hosts at one end of a tin's flows, with the number of bulk flows of each.
 pub(super) struct Hosts {
-    tags: Box<[u32]>,
-    bulk_flows: Box<[u16]>,
+    tags: Box<[u32; SLOTS]>,
+    bulk_flows: Box<[u16; SLOTS]>,
 }
 
 impl Default for Hosts {
     fn default() -> Self {
-        Self { tags: vec![0; SLOTS].into(), bulk_flows: vec![0; SLOTS].into() }
+        Self { tags: Box::new([0; SLOTS]), bulk_flows: Box::new([0; SLOTS]) }
     }
 }
 

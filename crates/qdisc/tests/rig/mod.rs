@@ -4,7 +4,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part of the rig")]
 
 use aqmlab_core::{
-    Args, Bytes, Cx, Duration, Ecn, Event, Instant, Kind, Log, Packet, Reason, Rng, Value,
+    Args, BitRate, Bytes, Cx, Duration, Ecn, Event, Instant, Kind, Log, Packet, Reason, Rng, Value,
 };
 use aqmlab_qdisc::{Qdisc, kinds};
 
@@ -94,6 +94,10 @@ impl Rig {
     /// Dequeues packets until the module returns none, and returns their ids.
     pub fn drain(&mut self, at: Instant) -> Vec<u64> {
         std::iter::from_fn(|| self.take_id(at)).collect()
+    }
+
+    pub fn change_rate(&mut self, bps: u64) {
+        self.qdisc.change_rate(BitRate::new(bps).expect("a rate"));
     }
 
     pub fn packets(&self) -> usize {

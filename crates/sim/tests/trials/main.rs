@@ -1,6 +1,7 @@
 //! Tests whole trials: their results for a home, their reproducibility, and the refusal of wrong
 //! trials.
 
+mod autorate;
 mod bad_specs;
 mod cake;
 mod calls;

@@ -16,13 +16,18 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cc) struct Jiffies {
     hz: u64,
+    /// The tick to which [`Self::advance`] has advanced, with its first nanosecond and the first
+    /// nanosecond of the next tick.
+    tick: u64,
+    from: u64,
+    until: u64,
 }
 
 impl Jiffies {
     /// Returns a clock of `hz` ticks per second, limited to between one tick per second and one per
     /// microsecond.
     pub(in crate::cc) fn new(hz: u64) -> Self {
-        Self { hz: hz.clamp(1, 1_000_000) }
+        Self { hz: hz.clamp(1, 1_000_000), tick: 0, from: 0, until: 0 }
     }
 
     /// Returns the number of ticks per second.
@@ -34,6 +39,24 @@ impl Jiffies {
     #[inline]
     pub(in crate::cc) const fn at(self, now: Instant) -> u64 {
         self.whole(now.as_nanos())
+    }
+
+    /// Returns the number of whole ticks until `now`, as [`Self::at`] does. The divisions are
+    /// needed only once per tick.
+    #[inline]
+    pub(in crate::cc) fn advance(&mut self, now: Instant) -> u64 {
+        let ns = now.as_nanos();
+        if ns < self.from || ns >= self.until {
+            self.tick = self.whole(ns);
+            self.from = self.start_of(self.tick);
+            self.until = self.start_of(self.tick + 1);
+        }
+        self.tick
+    }
+
+    /// Returns the first nanosecond of a tick.
+    const fn start_of(self, tick: u64) -> u64 {
+        (tick / self.hz * SECOND).saturating_add((tick % self.hz * SECOND).div_ceil(self.hz))
     }
 
     /// Returns the number of whole ticks in `span`.
@@ -67,5 +90,21 @@ mod tests {
             assert_eq!(clock.covering_micros(us), covering, "{us} us");
         }
         assert_eq!(clock.within(Duration::from_secs(60)), 15_000);
+    }
+
+    #[test]
+    fn a_clock_that_advances_counts_the_same_ticks() {
+        for hz in [1, 3, 250, 300, 1_000, 999_999] {
+            let mut clock = Jiffies::new(hz);
+            let mut rng = aqmlab_core::Rng::stream(1, "jiffies");
+            let mut now = 0;
+            for _ in 0..2_000 {
+                now += rng.below(2 * SECOND) >> rng.below(31);
+                for ns in [now, clock.until.max(1) - 1, clock.until, clock.from] {
+                    let at = Instant::from_nanos(ns);
+                    assert_eq!(clock.advance(at), clock.at(at), "{ns} ns at {hz} Hz");
+                }
+            }
+        }
     }
 }

@@ -100,7 +100,8 @@ impl Clock {
     }
 
     /// Returns the expiry of a timer that is set now for `n` ticks.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every segment sets a timer")]
+    #[inline(always)]
     pub(crate) const fn expiry(&self, n: u64) -> Instant {
         let at = match self.expiry {
             Expiry::Wheel => self.wheel_expiry(n),
@@ -114,7 +115,8 @@ impl Clock {
     }
 
     /// Returns the tick at which Linux's wheel expires a timer that is set now for `n` ticks.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every segment sets a timer")]
+    #[inline(always)]
     const fn wheel_expiry(&self, n: u64) -> u64 {
         let expires = self.jiffies.saturating_add(n);
         let (mut shift, mut start) = (0, 63);

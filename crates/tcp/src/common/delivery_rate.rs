@@ -48,10 +48,13 @@ pub struct PendingSample {
     /// is acknowledged.
     pub(crate) prior_delivered: u64,
     prior_at: Option<Instant>,
-    send_span: Duration,
+    /// The transmission time of the newest acknowledged segment.
+    sent: Instant,
+    /// The start of the sending interval that this segment ends.
+    first_tx: Instant,
     last_end: u64,
-    app_limited: bool,
-    retransmitted: bool,
+    /// The tags of this segment.
+    flags: u8,
 }
 
 impl PendingSample {
@@ -60,10 +63,10 @@ impl PendingSample {
         Self {
             prior_delivered: 0,
             prior_at: None,
-            send_span: Duration::ZERO,
+            sent: Instant::ZERO,
+            first_tx: Instant::ZERO,
             last_end: 0,
-            app_limited: false,
-            retransmitted: false,
+            flags: 0,
         }
     }
 
@@ -110,11 +113,10 @@ impl DeliveryRate {
         if pending.prior_delivered == 0 || newer {
             pending.prior_delivered = sent.delivered;
             pending.prior_at = Some(sent.delivered_at);
-            pending.app_limited = sent.is(APP_LIMITED);
-            pending.retransmitted = sent.is(ANY_RETRANS);
+            (pending.sent, pending.first_tx) = (sent.sent, sent.first_tx);
+            pending.flags = sent.flags;
             pending.last_end = sent.end();
             self.first_tx = sent.sent;
-            pending.send_span = sent.sent.since(sent.first_tx);
         }
         if sent.is(SACKED) {
             sent.delivered_at = Instant::NEVER;
@@ -151,12 +153,12 @@ impl DeliveryRate {
             losses,
             total_lost: self.lost,
             acked_sacked,
-            app_limited: pending.app_limited,
-            retransmitted: pending.retransmitted,
+            app_limited: pending.flags & APP_LIMITED != 0,
+            retransmitted: pending.flags & ANY_RETRANS != 0,
             ..RateSample::default()
         };
         if let (Some(prior_at), true) = (pending.prior_at, valid) {
-            let interval = pending.send_span.max(now.since(prior_at));
+            let interval = pending.sent.since(pending.first_tx).max(now.since(prior_at));
             // An interval below the minimum round-trip time gives no sample. The acknowledgement
             // was then for the original of a segment that was retransmitted needlessly.
             if min_rtt.is_none_or(|min_rtt| interval >= min_rtt) {

@@ -279,6 +279,7 @@ impl Tcb {
     pub(crate) fn start_controller(&mut self) {
         let (now, srtt) = (self.clock.now, self.rtt.srtt());
         self.start_ecn();
+        self.note_controls();
         self.cc.on_established(&mut self.window, now, srtt);
     }
 }

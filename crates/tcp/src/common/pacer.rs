@@ -44,7 +44,13 @@ impl Pacer {
     /// Records that a data segment is sent.
     #[inline]
     pub(crate) fn on_segment_sent(&mut self) {
-        self.segments += 1;
+        self.on_segments_sent(1);
+    }
+
+    /// Records that `count` data segments are sent.
+    #[inline]
+    pub(crate) fn on_segments_sent(&mut self, count: u64) {
+        self.segments += count;
     }
 
     /// Reserves the time that a burst of `bytes`, whose segments have been counted, takes at

@@ -45,6 +45,7 @@ pub(crate) struct ReceiveQueue {
     buffers: u64,
     bytes: u64,
     first: Buffer,
+    /// The last buffer, if there are at least two.
     last: Buffer,
 }
 
@@ -53,16 +54,19 @@ impl ReceiveQueue {
     #[inline]
     pub(crate) fn add(&mut self, buffer: Buffer, bytes: u64) {
         self.bytes += bytes;
-        if self.buffers == 0 {
-            self.first = buffer;
-        } else if self.last.join(buffer) {
-            if self.buffers == 1 {
-                self.first = self.last;
+        let is_joined = match self.buffers {
+            0 => {
+                self.first = buffer;
+                self.buffers = 1;
+                return;
             }
-            return;
+            1 => self.first.join(buffer),
+            _ => self.last.join(buffer),
+        };
+        if !is_joined {
+            self.last = buffer;
+            self.buffers += 1;
         }
-        self.last = buffer;
-        self.buffers += 1;
     }
 
     #[inline]

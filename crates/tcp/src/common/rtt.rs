@@ -59,12 +59,15 @@ impl Rtt {
 struct WindowedMin {
     window: Duration,
     best: [(Instant, Duration); 3],
+    /// The time until which only the values of the samples matter, but not their ages.
+    young_until: Instant,
     empty: bool,
 }
 
 impl WindowedMin {
     const fn new(window: Duration) -> Self {
-        Self { window, best: [(Instant::ZERO, Duration::MAX); 3], empty: true }
+        let best = [(Instant::ZERO, Duration::MAX); 3];
+        Self { window, best, young_until: Instant::ZERO, empty: true }
     }
 
     #[inline]
@@ -72,8 +75,30 @@ impl WindowedMin {
         if self.empty { None } else { Some(self.best[0].1) }
     }
 
+    /// Adds a sample. Most samples change nothing: they exceed the three best samples, none of which
+    /// is old.
     #[inline]
     fn sample(&mut self, value: Duration, now: Instant) {
+        let is_idle = value > self.best[2].1 && now <= self.young_until;
+        if !is_idle {
+            self.store(value, now);
+            self.young_until = self.best[0].0.saturating_add(self.youth());
+        }
+    }
+
+    /// Returns the time after the best sample from which [`Self::age`] may change the samples.
+    fn youth(&self) -> Duration {
+        if self.best[1].0 == self.best[0].0 {
+            self.window / 4
+        } else if self.best[2].0 == self.best[1].0 {
+            self.window / 2
+        } else {
+            self.window
+        }
+    }
+
+    #[inline(never)]
+    fn store(&mut self, value: Duration, now: Instant) {
         let sample = (now, value);
         if self.empty || value <= self.best[0].1 || now.since(self.best[2].0) > self.window {
             self.best = [sample; 3];
@@ -121,5 +146,23 @@ mod tests {
             min.sample(ms(value), Instant::from_millis(at));
             assert_eq!(min.get(), Some(ms(want)), "at {at}");
         }
+    }
+
+    #[test]
+    fn a_sample_that_changes_nothing_is_recognised() {
+        let mut rng = aqmlab_core::Rng::stream(1, "minimum");
+        let mut short = WindowedMin::new(Duration::from_nanos(400));
+        let mut long = WindowedMin::new(Duration::from_nanos(400));
+        let (mut now, mut idle) = (Instant::ZERO, 0);
+        for step in 0..100_000 {
+            now += Duration::from_nanos(rng.below(256) >> rng.below(8));
+            let value = Duration::from_nanos(1_000 + rng.below(100));
+            let before = short.best;
+            short.sample(value, now);
+            long.store(value, now);
+            assert_eq!(short.best, long.best, "step {step}");
+            idle += u32::from(short.best == before);
+        }
+        assert!(idle > 10_000, "{idle} samples changed nothing");
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_input.c` (the tags S, R and L), RFC 6675 §4.
 //!
-//! Segments are stored in sequence order. A list links them in the order of their last
-//! transmission, in which RACK examines them (`tsorted_sent_queue`). A segment keeps its id until
-//! it is acknowledged, so ids serve as links. Segments are never split or merged: one entry is one
+//! Segments are stored in sequence order. A list has them in the order of their last transmission,
+//! in which RACK examines them (`tsorted_sent_queue`). A segment keeps its id until it is
+//! acknowledged, so ids serve as links. Segments are never split or merged: one entry is one
 //! packet on the wire.
 
 mod order;
 mod sent;
+mod skbs;
 mod tags;
 
 use aqmlab_core::{Instant, Ring};
@@ -16,11 +17,14 @@ use aqmlab_core::{Instant, Ring};
 pub use sent::Sent;
 pub(crate) use sent::{ANY_RETRANS, APP_LIMITED, EVER_RETRANS, FIN, LOST, PUSH, RETRANS, SACKED};
 use sent::{LISTED, NONE};
+use skbs::Skbs;
 
 /// Segments at the front of the queue that were sent once and have no tag S or L.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Originals {
     pub(crate) packets: u32,
+    /// The number of segments that end an `skb`.
+    skbs: u32,
     /// The number of payload bytes of the segments.
     pub(crate) bytes: u64,
     /// The transmission time of the first segment.
@@ -33,10 +37,15 @@ pub(crate) struct Originals {
 pub(crate) struct Scoreboard {
     /// The segments. The id of a segment is its number in the ring.
     queue: Ring<Sent>,
-    /// The id of the first segment in transmission order; [`NONE`] if the list is empty.
+    /// The id of the first segment in transmission order; [`NONE`] if the list is empty. Valid only
+    /// while the list is linked.
     head: u32,
-    /// The id of the last segment in transmission order; [`NONE`] if the list is empty.
+    /// The id of the last segment in transmission order; [`NONE`] if the list is empty. Valid only
+    /// while the list is linked.
     tail: u32,
+    /// The id of the first segment that was sent after the last change of the list. The list is
+    /// linked while an earlier segment is outstanding.
+    unchanged_from: u32,
     /// The number of segments tagged S. Without SACK, each counted duplicate acknowledgement stands
     /// for one such segment.
     sacked_out: u32,
@@ -52,6 +61,8 @@ pub(crate) struct Scoreboard {
     /// The id of the segment at which counting for RFC 6675 stopped, and the number of segments
     /// tagged S below it (`lost_skb_hint`, `lost_cnt_hint`).
     lost_hint: Option<(u32, u32)>,
+    /// The number of `skb`s of the outstanding segments.
+    skbs: Skbs,
     /// The SACK blocks of the last acknowledgement, in sequence order. Their data is skipped in the
     /// next acknowledgement (`recv_sack_cache`).
     cache: [(u64, u64); 4],
@@ -63,12 +74,14 @@ impl Default for Scoreboard {
             queue: Ring::default(),
             head: NONE,
             tail: NONE,
+            unchanged_from: 0,
             sacked_out: 0,
             lost_out: 0,
             retrans_out: 0,
             fack: 0,
             hint: None,
             lost_hint: None,
+            skbs: Skbs::default(),
             cache: [(0, 0); 4],
         }
     }
@@ -184,65 +197,42 @@ impl Scoreboard {
         self.queue.partition_point(|sent| sent.end() <= seq) as u32
     }
 
-    /// Returns the number of `skb`s of the outstanding segments. `ends` yields the ends of the
-    /// `skb`s that were sent. A partial selective acknowledgement or a retransmission splits an
-    /// `skb` into its segments. Neighbours that are selectively acknowledged merge (Linux
-    /// `tcp_match_skb_to_sack`, `tcp_shift_skb_data`).
-    pub(crate) fn skbs(&self, ends: impl Iterator<Item = u64>) -> u64 {
-        let (mut count, mut in_run, mut at) = (0, false, self.first());
-        for end in ends {
-            let from = at;
-            while self.holds(at) && self.get(at).end() <= end {
-                at += 1;
-            }
-            let parts = (from..at).map(|id| self.get(id));
-            if parts.clone().all(|sent| sent.flags & (SACKED | ANY_RETRANS) == 0) {
-                count += 1;
-                in_run = false;
-                continue;
-            }
-            for sent in parts {
-                count += u64::from(!(in_run && sent.is(SACKED)));
-                in_run = sent.is(SACKED);
-            }
-        }
-        count
-    }
-
     /// Adds a segment that was just transmitted.
     #[inline]
     pub(crate) fn push(&mut self, sent: Sent) {
-        let id = self.end_id();
-        let tail = std::mem::replace(&mut self.tail, id);
-        let flags = sent.flags | LISTED;
-        self.queue.push(Sent { flags, before: tail, after: NONE, ..sent });
-        self.link(tail, id);
+        self.skbs.sent += u32::from(sent.ends_skb);
+        self.queue.push(Sent { flags: sent.flags | LISTED, ..sent });
+        if self.is_linked() {
+            self.append(self.end_id() - 1);
+        }
     }
 
     /// Removes the first segment, if there is one, and updates the counters of its tags.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub(crate) fn pop(&mut self) {
-        let Some(&Sent { flags, before, after, .. }) = self.queue.front() else { return };
+        let Some(&Sent { flags, .. }) = self.queue.front() else { return };
+        self.shrink_first_skb();
         if flags & (SACKED | RETRANS | LOST) != 0 {
             self.sacked_out -= u32::from(flags & SACKED != 0);
             self.retrans_out -= u32::from(flags & RETRANS != 0);
             self.lost_out -= u32::from(flags & LOST != 0);
         }
-        if flags & LISTED != 0 {
-            self.unlink(before, after);
+        if self.is_linked() {
+            self.take_from_list(self.first());
         }
         self.queue.skip(1);
         self.forget_old_hint();
     }
 
     /// Returns the segments that end at or before `una`, if there are any and if none of them has a
-    /// tag S or L or was retransmitted.
+    /// tag S or L or was retransmitted. Returns `None`, too, if the last of them belongs to an `skb`
+    /// that may be split.
     #[expect(clippy::inline_always, reason = "keeps the summary in registers")]
     #[inline(always)]
     pub(crate) fn originals(&self, una: u64) -> Option<Originals> {
         let front = self.front()?;
-        let (mut last, mut next) = (None, self.first());
+        let (mut last, mut next, mut skbs) = (None, self.first(), 0);
         while self.holds(next) {
             let sent = self.get(next);
             if sent.end() > una {
@@ -253,19 +243,27 @@ impl Scoreboard {
             }
             last = Some(sent);
             next += 1;
+            skbs += u32::from(sent.ends_skb);
         }
         let last = *last?;
+        if self.skbs.added > 0 && !last.ends_skb {
+            return None;
+        }
         let bytes = last.seq + u64::from(last.len) - front.seq;
-        Some(Originals { packets: next - self.first(), bytes, first_sent: front.sent, last })
+        Some(Originals { packets: next - self.first(), skbs, bytes, first_sent: front.sent, last })
     }
 
     /// Removes the segments that [`Self::originals`] returned. These segments are also the first in
     /// transmission order, because no earlier segment is outstanding.
     #[inline]
     pub(crate) fn remove_originals(&mut self, originals: &Originals) {
-        debug_assert_eq!(self.head, self.first(), "originals are first in both orders");
+        debug_assert_eq!(self.oldest(), Some(self.first()), "originals are first in both orders");
+        let is_linked = self.is_linked();
         self.queue.skip(originals.packets as usize);
-        self.unlink(NONE, originals.last.after);
+        self.skbs.sent -= originals.skbs;
+        if is_linked {
+            self.unlink(NONE, originals.last.after);
+        }
         self.forget_old_hint();
     }
 

@@ -190,7 +190,7 @@ impl FreeBsd {
             rate: RateSample::default(),
         };
         tcb.cc.on_sample(&mut tcb.window, &ack);
-        if tcb.cc.controls_cwnd() {
+        if tcb.controls_cwnd {
             let rate = tcb.rate.sample(sample, (delivered, 0), now, true, min_rtt);
             ack.rate = RateSample {
                 delivered: rate.delivered * mss,

@@ -168,21 +168,21 @@ impl FreeBsd {
         }
     }
 
-    /// Returns whether the output after the next read sends nothing.
+    /// Lets the application read all data, without an event, and returns the number of bytes. The
+    /// output that follows is skipped if it sends nothing.
     #[inline]
-    pub(crate) fn reads_silently(&self, tcb: &Tcb) -> bool {
-        let sends_nothing =
+    pub(crate) fn read(&mut self, tcb: &mut Tcb) -> u64 {
+        let is_empty = tcb.wakeup.unread.is_empty();
+        let is_quiet =
             self.is_quiet(tcb) && !self.owed_ack.now && !self.is_window_update_due(tcb, 0);
-        sends_nothing || tcb.wakeup.unread.is_empty()
-    }
-
-    /// Lets the application read without further effects, and returns the number of bytes.
-    #[inline]
-    pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
-        if !tcb.wakeup.unread.is_empty() {
+        if is_quiet && !is_empty {
             self.prepare_quietly(tcb);
         }
-        tcb.take_unread()
+        let bytes = tcb.take_unread();
+        if !is_quiet && !is_empty {
+            self.output(tcb);
+        }
+        bytes
     }
 
     /// Runs the application, which has woken. It reads all data, and learns of new space in the

@@ -114,7 +114,7 @@ impl Linux {
         self.prr.begin(tcb.window.cwnd);
         tcb.window.ssthresh = tcb.reduced_ssthresh(signal);
         tcb.ecn.cwr |= tcb.options.ecn;
-        if !tcb.profile.prr && !tcb.cc.controls_cwnd() {
+        if !tcb.profile.prr && !tcb.controls_cwnd {
             tcb.window.cwnd = tcb.window.ssthresh.max(tcb.window.segment);
         }
     }
@@ -122,7 +122,7 @@ impl Linux {
     /// Completes a reduction: sets the window to the slow-start threshold, unless the controller
     /// sets the window or the reduction was undone (`tcp_end_cwnd_reduction`).
     pub(super) fn end_reduction(&mut self, tcb: &mut Tcb) {
-        if tcb.cc.controls_cwnd() {
+        if tcb.controls_cwnd {
             return;
         }
         let stays = self.recovery.ca() == CaState::Cwr || self.undo.is_possible();
@@ -153,7 +153,7 @@ impl Linux {
             return;
         }
         let unused = tcb.now().since(self.usage.stamp) >= tcb.rtt.rto;
-        if tcb.profile.slow_start_after_idle && unused && !tcb.cc.controls_cwnd() {
+        if tcb.profile.slow_start_after_idle && unused && !tcb.controls_cwnd {
             self.shrink_unused_cwnd(tcb);
         }
     }
@@ -180,7 +180,7 @@ impl Linux {
     pub(super) fn restart_after_idle(&mut self, tcb: &mut Tcb) {
         if !tcb.profile.slow_start_after_idle
             || !tcb.board.is_empty()
-            || tcb.cc.controls_cwnd()
+            || tcb.controls_cwnd
             || !tcb.state.is_synchronized()
         {
             return;

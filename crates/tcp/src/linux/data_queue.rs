@@ -71,16 +71,23 @@ impl Linux {
             }
         }
         if header.payload > 0 {
-            self.on_data_received(tcb, header);
-            self.check_ce(tcb, ecn);
-            if header.payload >= MIN_GROWTH_PAYLOAD {
-                self.grow_window(tcb, header.payload, 0);
-            }
+            self.take_data(tcb, header, ecn);
         }
         if tcb.rcv.fin == Some(tcb.rcv.nxt) {
             self.ooo.purge(&mut tcb.rcv.sack);
             tcb.rcv.nxt += 1;
             self.process_fin(tcb);
+        }
+    }
+
+    /// Updates the receiver's estimates and its window after data has arrived in order.
+    #[expect(clippy::inline_always, reason = "nearly all data passes; a call costs 1 % of a run")]
+    #[inline(always)]
+    pub(super) fn take_data(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
+        self.on_data_received(tcb, header);
+        self.check_ce(tcb, ecn);
+        if header.payload >= MIN_GROWTH_PAYLOAD {
+            self.grow_window(tcb, header.payload, 0);
         }
     }
 

@@ -14,6 +14,16 @@ impl Linux {
     /// Processes a segment that arrives in ESTABLISHED (`tcp_rcv_established`).
     #[inline]
     pub(crate) fn process_established(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
+        if self.is_next_data(tcb, header) {
+            self.receive_next(tcb, header, ecn);
+        } else {
+            self.process_general(tcb, header, ecn);
+        }
+    }
+
+    /// Processes any segment that arrives in ESTABLISHED.
+    #[inline(never)]
+    pub(super) fn process_general(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
         if self.accept(tcb, header, ecn) {
             self.autotune.measure_by_echo(tcb, header, self.delack.rcv_mss());
             self.process_payload(tcb, header, ecn);
@@ -35,11 +45,7 @@ impl Linux {
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn accept(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) -> bool {
-        let control = header.flags.0 & !(TcpFlags::PSH.0 | TcpFlags::ACE.0);
-        let is_next = control == TcpFlags::ACK.0 && header.seq == tcb.rcv.nxt;
-        let is_timely = !header.timestamps || later_by(header.ts_val, tcb.rcv.ts_recent) >= 0;
-        let is_predicted = is_next && is_timely;
-        if !is_predicted && !self.validate(tcb, header) {
+        if !is_predicted(tcb, header) && !self.validate(tcb, header) {
             return false;
         }
         if header.timestamps && header.seq <= tcb.rcv.wup {
@@ -127,6 +133,15 @@ impl Linux {
         }
         self.send_ack(tcb);
     }
+}
+
+/// Returns whether a segment is the next in sequence, its timestamp is not old, and it has ACK but
+/// neither SYN, FIN, RST nor URG. Such a segment is acceptable.
+#[inline]
+pub(super) fn is_predicted(tcb: &Tcb, header: &TcpHeader) -> bool {
+    let control = header.flags.0 & !(TcpFlags::PSH.0 | TcpFlags::ACE.0);
+    let is_next = control == TcpFlags::ACK.0 && header.seq == tcb.rcv.nxt;
+    is_next && (!header.timestamps || later_by(header.ts_val, tcb.rcv.ts_recent) >= 0)
 }
 
 fn store_timestamp(tcb: &mut Tcb, header: &TcpHeader) {

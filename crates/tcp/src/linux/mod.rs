@@ -5,6 +5,7 @@
 //! newer parts switched off.
 
 mod ack;
+mod burst;
 mod cwnd;
 mod data_queue;
 mod delack;
@@ -13,6 +14,7 @@ mod feedback;
 mod handshake;
 mod input;
 mod loss;
+mod next_data;
 mod ooo_queue;
 mod output;
 mod pacing_rate;
@@ -170,22 +172,23 @@ impl Linux {
         let end = tcb.wakeup.unread.first_end();
         self.deliver(tcb);
         if let Some(end) = end {
-            self.adjust_rcv_space(tcb, end);
-            self.on_application_read(tcb);
+            self.on_application_read(tcb, end);
         }
         if std::mem::take(&mut tcb.wakeup.has_space) {
             self.use_space(tcb);
         }
     }
 
-    /// Lets the application read all data, without an event and without an acknowledgement. Returns
-    /// the number of bytes.
+    /// Lets the application read all data, without an event, and returns the number of bytes. Does
+    /// what [`Self::on_awake`] does for an application that only reads.
     #[inline]
-    pub(crate) fn read_silently(&mut self, tcb: &mut Tcb) -> u64 {
-        if let Some(end) = tcb.wakeup.unread.first_end() {
-            self.adjust_rcv_space(tcb, end);
+    pub(crate) fn read(&mut self, tcb: &mut Tcb) -> u64 {
+        let end = tcb.wakeup.unread.first_end();
+        let bytes = tcb.take_unread();
+        if let Some(end) = end {
+            self.on_application_read(tcb, end);
         }
-        tcb.take_unread()
+        bytes
     }
 
     /// Passes all unread data to the application. The first call also notifies the application that

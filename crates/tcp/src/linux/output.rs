@@ -52,6 +52,15 @@ impl Tcb {
     /// A FIN that the segment would carry counts, too.
     #[inline]
     pub(super) fn fits_window(&self, unsent: u64) -> bool {
+        // In most cases a full-sized segment and a FIN would fit.
+        if self.snd.nxt + u64::from(self.window.mss) < self.snd.window_end() {
+            return true;
+        }
+        self.fits_window_exactly(unsent)
+    }
+
+    #[inline(never)]
+    fn fits_window_exactly(&self, unsent: u64) -> bool {
         let mss = u64::from(self.current_mss());
         let fin = u64::from(self.snd.fin_pending() && unsent <= mss);
         self.snd.nxt + unsent.min(mss) + fin <= self.snd.window_end()
@@ -116,36 +125,21 @@ impl Linux {
         if self.recovery.ca().is_reducing() {
             self.prr.on_sent(sent);
         }
-        if push != Push::Probe {
-            self.schedule_loss_probe(tcb, TimeoutFrom::Head);
+        if is_probed {
+            self.set_loss_probe(tcb, TimeoutFrom::Head);
         }
         false
     }
 
     /// Sends a burst in segments of up to `mss` bytes. Returns the number of segments.
+    #[inline]
     fn send_burst(&mut self, tcb: &mut Tcb, burst: Burst, mss: u32) -> u64 {
-        let mut left = burst.bytes;
-        let mut sent = 1;
-        let tags = if self.sndbuf.pushes_at(tcb.snd.nxt + left) { PUSH } else { 0 };
-        if left > 0 {
-            self.on_data_sent(tcb);
-        }
-        let mut header = self.header(tcb);
-        while left > u64::from(mss) {
-            left -= u64::from(mss);
-            self.send_new(tcb, &header, (mss, 0), TcpFlags::default());
-            sent += 1;
-            self.on_data_sent(tcb);
-            // The first segment of a burst offers a window, and with a shift count the others would
-            // offer the same.
-            if tcb.options.rcv_shift == 0 {
-                header.window = self.select_window(tcb);
-            }
-        }
-        let tags = if burst.fin { tags | FIN } else { tags };
-        // The last segment of a burst carries PSH only in its first transmission.
-        let control = if sent > 1 { TcpFlags::PSH } else { TcpFlags::default() };
-        self.send_new(tcb, &header, (left as u32, tags), control);
+        let tags = if self.sndbuf.pushes_at(tcb.snd.nxt + burst.bytes) { PUSH } else { 0 };
+        let sent = if self.is_plain(tcb, burst) {
+            self.send_plain(tcb, burst.bytes, mss, tags)
+        } else {
+            self.send_segments(tcb, burst, mss, tags)
+        };
         tcb.pace(burst.bytes);
         self.sndbuf.on_sent(tcb.snd.nxt);
         if burst.bytes < sent * u64::from(mss) {
@@ -161,11 +155,38 @@ impl Linux {
         sent
     }
 
+    /// Sends the segments of a burst. The last segment has the tags `tags`, and the FIN if it
+    /// follows. Returns the number of segments.
+    #[inline(never)]
+    pub(super) fn send_segments(&mut self, tcb: &mut Tcb, burst: Burst, mss: u32, tags: u8) -> u64 {
+        let (mut left, mut sent) = (burst.bytes, 1);
+        if left > 0 {
+            self.on_data_sent(tcb);
+        }
+        let mut header = self.header(tcb);
+        while left > u64::from(mss) {
+            left -= u64::from(mss);
+            self.send_new(tcb, &header, (mss, 0), TcpFlags::default(), false);
+            sent += 1;
+            self.on_data_sent(tcb);
+            // The first segment of a burst offers a window, and with a shift count the others would
+            // offer the same.
+            if tcb.options.rcv_shift == 0 {
+                header.window = self.select_window(tcb);
+            }
+        }
+        let tags = if burst.fin { tags | FIN } else { tags };
+        // The last segment of a burst carries PSH only in its first transmission.
+        let control = if sent > 1 { TcpFlags::PSH } else { TcpFlags::default() };
+        self.send_new(tcb, &header, (left as u32, tags), control, true);
+        sent
+    }
+
     /// Sends the part of the next `skb` that fits into the open window, at most one segment. The
     /// segment carries PSH, and the FIN if the FIN follows and fits, too (`tcp_write_wakeup`).
     pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb) {
         let unsent = tcb.snd.unsent();
-        let held = self.sndbuf.head_end().map_or(unsent, |end| end - tcb.snd.nxt);
+        let held = (self.sndbuf.head_end() - tcb.snd.nxt).min(unsent);
         let space = tcb.snd.window_end() - tcb.snd.nxt;
         let payload = held.min(space).min(u64::from(tcb.current_mss()));
         let has_fin = tcb.snd.fin_pending() && payload == unsent && payload < space;
@@ -175,7 +196,7 @@ impl Linux {
             self.on_data_sent(tcb);
         }
         let header = self.header(tcb);
-        self.send_new(tcb, &header, (payload as u32, tags), TcpFlags::default());
+        self.send_new(tcb, &header, (payload as u32, tags), TcpFlags::default(), true);
         tcb.pace(payload);
         self.sndbuf.on_sent(tcb.snd.nxt);
         if starts_timer {
@@ -185,15 +206,15 @@ impl Linux {
 
     /// Sends `payload` new bytes, and the FIN if `tags` contains it. The caller must first call
     /// [`Self::header`] and, for data, [`Self::on_data_sent`]. Retransmissions carry the control
-    /// bits of `tags`, but not `control`.
-    #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
-    #[inline(always)]
+    /// bits of `tags`, but not `control`. `ends_skb` states whether the segment is the last of its
+    /// `skb`.
     fn send_new(
         &mut self,
         tcb: &mut Tcb,
         header: &TcpHeader,
         (payload, tags): (u32, u8),
         control: TcpFlags,
+        ends_skb: bool,
     ) {
         let seq = tcb.snd.nxt;
         let mut sent = Sent::new(seq, payload, tags);
@@ -201,7 +222,7 @@ impl Linux {
         let sack = SackBlocks::default();
         tcb.emit(TcpHeader { seq, payload, flags, sack, ..*header }, Transmission::Original);
         self.tsq.on_sent();
-        sent.sent = tcb.clock.now;
+        (sent.sent, sent.ends_skb) = (tcb.clock.now, ends_skb);
         tcb.rate.on_sent(&mut sent, tcb.board.is_empty());
         if tcb.tx_records.are_kept {
             tcb.record_transmission(sent.end());
@@ -226,11 +247,16 @@ impl Linux {
     /// Sends an acknowledgement at once.
     pub(crate) fn send_ack(&mut self, tcb: &mut Tcb) {
         let seq = tcb.snd.max.max(tcb.snd.nxt);
-        self.emit(tcb, (seq, 0), TcpFlags::default(), Transmission::Original);
+        if tcb.sends_plainly() {
+            let header = self.header(tcb);
+            tcb.emit_ack(TcpHeader { seq, ..header });
+        } else {
+            self.emit(tcb, (seq, 0), TcpFlags::default(), Transmission::Original);
+        }
     }
 
     /// Sends a segment. `bytes` is its sequence number and its payload length.
-    #[inline]
+    #[inline(never)]
     pub(super) fn emit(
         &mut self,
         tcb: &mut Tcb,
@@ -247,7 +273,7 @@ impl Linux {
     /// acknowledge all data received in order, so the timers of acknowledgements stop.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
-    fn header(&mut self, tcb: &mut Tcb) -> TcpHeader {
+    pub(super) fn header(&mut self, tcb: &mut Tcb) -> TcpHeader {
         let window = self.select_window(tcb);
         if self.delack.on_ack_sent() {
             tcb.timers.set_compressed_ack(Instant::NEVER);

@@ -10,7 +10,7 @@ use crate::tcb::Tcb;
 impl Tcb {
     /// Returns the pacing rate in bytes per second (`sk_pacing_rate`).
     pub(super) fn pacing_rate(&self) -> u64 {
-        let paced = self.cc.pacing_rate().map(|rate| rate.as_bps() / 8);
+        let paced = self.controlled_rate().map(|rate| rate.as_bps() / 8);
         paced.unwrap_or_else(|| self.spreading_rate())
     }
 

@@ -197,7 +197,7 @@ impl Linux {
         if in_flight != tcb.board.in_flight() {
             if self.recovery.ca() != CaState::Recovery {
                 self.enter_recovery(tcb, false);
-                if !tcb.cc.controls_cwnd() {
+                if !tcb.controls_cwnd {
                     let lost = tcb.rate.lost - lost;
                     self.reduce_cwnd(tcb, 1, lost, false);
                 }

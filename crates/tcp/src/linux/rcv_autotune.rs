@@ -103,12 +103,6 @@ impl RcvAutotune {
         }
     }
 
-    /// Returns whether the buffer may grow when the application reads up to `end` at `now`.
-    #[inline]
-    pub(super) fn may_grow(&self, now: Instant, end: u64) -> bool {
-        self.is_on && self.ends_round(now) && end > self.from + self.space
-    }
-
     /// Returns whether the current round trip is over at `now`; false before the first sample.
     #[inline]
     fn ends_round(&self, now: Instant) -> bool {

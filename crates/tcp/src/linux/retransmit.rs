@@ -134,7 +134,7 @@ mod tests {
             linux.resend(&mut tcb, head + number)
         });
         assert_eq!(sent, [true, true, false]);
-        let lengths = [(); 2].map(|()| tcb.out.pop().flatten().map(|sent| sent.header.payload));
+        let lengths = [(); 2].map(|()| tcb.out.pop().map(|sent| sent.header.payload));
         assert_eq!(lengths, [Some(1_448); 2]);
     }
 }

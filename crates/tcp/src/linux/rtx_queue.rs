@@ -77,7 +77,11 @@ impl Linux {
     /// Removes segments that were sent once and are acknowledged, and measures the round trip. Does
     /// what [`Self::clean_rtx_queue`] does for such segments. The last segment was also the last to
     /// be sent, so it gives the controller's round-trip sample.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "nearly every acknowledgement passes; a call costs 1 % of a run"
+    )]
+    #[inline(always)]
     pub(super) fn remove_originals(
         &mut self,
         tcb: &mut Tcb,

@@ -15,8 +15,6 @@
 
 use std::collections::VecDeque;
 
-use aqmlab_core::Ring;
-
 use super::Linux;
 use super::sendmsg::Part;
 use super::tso::MAX_TCP_HEADER;
@@ -45,30 +43,29 @@ struct Skb {
 pub(super) struct SendBuffer {
     /// The maximum memory (`sk_sndbuf`).
     limit: u64,
-    /// Whether the limit may grow (`!SOCK_SNDBUF_LOCK`).
-    grows: bool,
     /// The maximum payload before the connection is open.
     unopened: u64,
-    /// The ends of the `skb`s that were sent and are unacknowledged.
-    sent: Ring<u64>,
     /// The `skb`s that are unsent, as a whole or in part.
     queued: VecDeque<Skb>,
+    /// The end of the first of `queued`; `u64::MAX` if there is none. Every burst reads it.
+    head_end: u64,
     /// The end of the last data that carried PSH (`pushed_seq`).
     pushed: u64,
-    /// The greatest number of segments for which the limit was grown.
+    /// The greatest number of segments for which the limit was grown; `u64::MAX` if the limit may
+    /// not grow (`SOCK_SNDBUF_LOCK`).
     grown_for: u64,
 }
 
 impl SendBuffer {
     pub(super) fn new(profile: &Profile, fixed: Option<u64>) -> Self {
+        let grows = fixed.is_none() && profile.send_tuning;
         Self {
             limit: fixed.map_or(profile.send_buffer, |bytes| bytes.saturating_mul(DOUBLED)),
-            grows: fixed.is_none() && profile.send_tuning,
             unopened: fixed.unwrap_or(UNOPENED),
-            sent: Ring::default(),
             queued: VecDeque::new(),
+            head_end: u64::MAX,
             pushed: 0,
-            grown_for: 0,
+            grown_for: if grows { 0 } else { u64::MAX },
         }
     }
 
@@ -86,6 +83,7 @@ impl SendBuffer {
     /// Begins an `skb` at the sequence number `written`.
     pub(super) fn begin_skb(&mut self, written: u64) {
         self.queued.push_back(Skb { end: written, push: false });
+        self.update_head_end();
     }
 
     /// Adds `bytes` to the last `skb`. If a write begins in it, the `skb` no longer carries PSH.
@@ -94,6 +92,7 @@ impl SendBuffer {
             tail.end += bytes;
             tail.push &= part == Part::Rest;
         }
+        self.update_head_end();
     }
 
     /// Returns whether exactly one `skb` has unsent data.
@@ -104,30 +103,34 @@ impl SendBuffer {
     /// Records that a burst that ends at `end` was sent.
     #[inline]
     pub(super) fn on_sent(&mut self, end: u64) {
-        self.sent.push(end);
-        while self.queued.front().is_some_and(|skb| skb.end <= end) {
-            self.queued.pop_front();
+        if self.head_end <= end {
+            self.remove_sent(end);
         }
     }
 
-    /// Returns the end of the `skb` to send next, if there is one.
+    /// Removes the `skb`s up to `end`, which were sent, from the unsent ones.
+    #[inline(never)]
+    fn remove_sent(&mut self, end: u64) {
+        while self.queued.front().is_some_and(|skb| skb.end <= end) {
+            self.queued.pop_front();
+        }
+        self.update_head_end();
+    }
+
+    fn update_head_end(&mut self) {
+        self.head_end = self.queued.front().map_or(u64::MAX, |skb| skb.end);
+    }
+
+    /// Returns the end of the `skb` to send next; `u64::MAX` if there is none.
     #[inline]
-    pub(super) fn head_end(&self) -> Option<u64> {
-        self.queued.front().map(|skb| skb.end)
+    pub(super) const fn head_end(&self) -> u64 {
+        self.head_end
     }
 
     /// Returns whether a segment that ends at `end` carries PSH.
     #[inline]
     pub(super) fn pushes_at(&self, end: u64) -> bool {
-        self.queued.front().is_some_and(|skb| skb.push && skb.end == end)
-    }
-
-    /// Frees the `skb`s below `una`.
-    #[inline]
-    pub(super) fn free(&mut self, una: u64) {
-        while self.sent.front().is_some_and(|end| *end <= una) {
-            self.sent.skip(1);
-        }
+        self.head_end == end && self.queued.front().is_some_and(|skb| skb.push)
     }
 
     /// Makes the last `skb` carry PSH. `written` is the end of that `skb` (`tcp_mark_push`).
@@ -144,25 +147,9 @@ impl SendBuffer {
         tcb.snd.written() - self.pushed > tcb.snd.max_window / 2
     }
 
-    /// Returns a lower and an upper bound of the memory in use, in bytes. The lower bound assumes
-    /// that each segment tagged S has merged with another `skb`. The upper bound assumes that every
-    /// outstanding segment is a separate `skb`.
-    #[inline]
-    fn memory_bounds(&self, tcb: &Tcb) -> (u64, u64) {
-        let written = (self.sent.len() + self.queued.len()) as u64;
-        let (sacked, out) = (tcb.board.sacked_out(), tcb.board.packets_out());
-        let with = |skbs: u64| tcb.snd.buffered() + skbs * tcb.profile.segment_overhead;
-        (with(written.saturating_sub(sacked.into())), with(written + u64::from(out)))
-    }
-
     /// Returns the memory in use, in bytes (`sk_wmem_queued`).
     fn memory(&self, tcb: &Tcb) -> u64 {
-        let sent = if tcb.board.sacked_out() + tcb.board.retrans_out() == 0 {
-            self.sent.len() as u64
-        } else {
-            tcb.board.skbs(self.sent.iter().copied())
-        };
-        let skbs = sent + self.queued.len() as u64;
+        let skbs = u64::from(tcb.board.skbs()) + self.queued.len() as u64;
         tcb.snd.buffered() + skbs * tcb.profile.segment_overhead
     }
 
@@ -180,16 +167,12 @@ impl SendBuffer {
     /// Grows the limit to the memory of two windows, or of three with BBR, unless the user fixed
     /// the buffer. A window counts as at least ten segments, and as more segments than `degree`,
     /// the degree of reordering. Each segment counts with its maximum memory (`tcp_sndbuf_expand`).
-    #[inline]
-    fn expand(&mut self, tcb: &Tcb, degree: u32) {
-        let segments = tcb.cwnd_segments().max(10).max(u64::from(degree) + 1);
-        if self.grows && segments > self.grown_for {
-            self.grow_for(tcb, segments);
-        }
-    }
-
     #[inline(never)]
-    fn grow_for(&mut self, tcb: &Tcb, segments: u64) {
+    fn expand(&mut self, tcb: &Tcb, degree: u32) {
+        if !self.may_expand(tcb, degree) {
+            return;
+        }
+        let segments = tcb.cwnd_segments().max(10).max(u64::from(degree) + 1);
         self.grown_for = segments;
         let mss = u64::from(tcb.options.mss_clamp.max(tcb.window.mss));
         let segment = (mss + MAX_TCP_HEADER + SHARED_INFO).next_power_of_two() + SKB;
@@ -197,14 +180,17 @@ impl SendBuffer {
         self.limit = self.limit.max(wanted.min(tcb.profile.send_buffer_max));
     }
 
-    /// Returns whether a third of the buffer is free. In most cases the bounds of the memory give
-    /// the answer, so the `skb`s need not be counted.
+    /// Returns whether [`Self::expand`] would grow the limit for more segments than before.
+    #[inline]
+    fn may_expand(&self, tcb: &Tcb, degree: u32) -> bool {
+        tcb.cwnd_segments() > self.grown_for || u64::from(degree) >= self.grown_for
+    }
+
+    /// Returns whether a third of the buffer is free.
     #[inline(never)]
     fn is_third_free(&self, tcb: &Tcb) -> bool {
-        let is_enough =
-            |memory| self.limit.saturating_sub(memory) >= memory / 2 && memory < self.limit;
-        let (least, most) = self.memory_bounds(tcb);
-        is_enough(least) && (is_enough(most) || is_enough(self.memory(tcb)))
+        let memory = self.memory(tcb);
+        self.limit.saturating_sub(memory) >= memory / 2 && memory < self.limit
     }
 }
 
@@ -232,8 +218,9 @@ impl Linux {
     /// window is not full, first grows the limit (`tcp_new_space`).
     #[inline]
     fn has_new_space(&mut self, tcb: &Tcb) -> bool {
-        if tcb.has_cwnd_space() {
-            self.sndbuf.expand(tcb, self.reordering.degree());
+        let degree = self.reordering.degree();
+        if self.sndbuf.may_expand(tcb, degree) && tcb.has_cwnd_space() {
+            self.sndbuf.expand(tcb, degree);
         }
         // In most cases the payload alone exceeds two thirds of the limit, so the memory of the
         // `skb`s need not be computed.

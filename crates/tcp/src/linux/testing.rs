@@ -41,3 +41,12 @@ pub(super) fn send(tcb: &mut Tcb, segments: u32) {
         tcb.board.push(sent);
     }
 }
+
+/// Returns the state of a connection, to compare connections.
+pub(super) fn state(linux: &Linux, tcb: &Tcb) -> String {
+    let Tcb { snd, rcv, board, rtt, rate, pacer, timers, stats, window, out, .. } = tcb;
+    format!(
+        "{linux:?} {snd:?} {rcv:?} {board:?} {rtt:?} {rate:?} {pacer:?} {timers:?} {stats:?} \
+         {window:?} {out:?}"
+    )
+}

@@ -37,6 +37,12 @@ impl Tlp {
         self.high_seq != 0
     }
 
+    /// Returns whether the timer is to be set after data has been sent.
+    #[inline]
+    pub(super) const fn is_postponed(&self) -> bool {
+        self.is_postponed
+    }
+
     /// Returns whether a probe is in flight that is a retransmission.
     pub(super) const fn has_retransmitted(&self) -> bool {
         self.is_in_flight() && self.repeats
@@ -82,13 +88,21 @@ impl Linux {
     #[inline]
     pub(super) fn schedule_loss_probe(&mut self, tcb: &mut Tcb, timeout: TimeoutFrom) -> bool {
         self.tlp.is_postponed = false;
-        let packets = tcb.board.packets_out();
-        if packets == 0 || !self.may_probe_loss(tcb) {
-            return false;
+        let is_permitted = !tcb.board.is_empty() && self.may_probe_loss(tcb);
+        if is_permitted {
+            self.set_loss_probe(tcb, timeout);
         }
+        is_permitted
+    }
+
+    /// Sets the timer for a probe as [`Self::schedule_loss_probe`] does. A segment is outstanding,
+    /// and a probe is permitted.
+    pub(super) fn set_loss_probe(&mut self, tcb: &mut Tcb, timeout: TimeoutFrom) {
+        self.tlp.is_postponed = false;
         let mut span = if tcb.rtt.srtt().is_some() {
             // The acknowledgement of a single segment may be delayed.
-            let extra = if packets == 1 { tcb.profile.rto_min } else { TIMEOUT_MIN };
+            let extra =
+                if tcb.board.packets_out() == 1 { tcb.profile.rto_min } else { TIMEOUT_MIN };
             Duration::from_nanos(tcb.rtt.srtt8 / 4) + extra
         } else {
             tcb.profile.rto_initial
@@ -101,7 +115,6 @@ impl Linux {
             span = span.min(timeout);
         }
         tcb.arm_paced(XmitTimer::LossProbe, span);
-        true
     }
 
     /// Postpones the timer for a probe until data has been sent. Returns whether the timer was

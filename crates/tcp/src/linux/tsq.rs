@@ -38,6 +38,12 @@ impl Tsq {
         }
     }
 
+    /// Returns whether the driver reports the memory of the queue.
+    #[inline]
+    pub(super) const fn counts_memory(&self) -> bool {
+        self.memory.is_some()
+    }
+
     /// Returns whether segments that were held back may now be sent. Returns true only once per
     /// release.
     pub(super) fn take_release(&mut self) -> bool {
@@ -93,7 +99,7 @@ impl Tcb {
         }
         let burst = self.tso_segments(self.window.mss);
         let wanted = (2 * burst * SEGMENT_MEMORY).max(millisecond);
-        Some(if self.cc.pacing_rate().is_some() { wanted } else { wanted.min(most) })
+        Some(if self.paces { wanted } else { wanted.min(most) })
     }
 }
 

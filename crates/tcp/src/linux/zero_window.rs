@@ -111,7 +111,7 @@ mod tests {
             tcb.snd.extend(data);
             (tcb.snd.fin_wanted, tcb.snd.wnd) = (true, window);
             linux.on_persist_timer(&mut tcb);
-            let segment = tcb.out.pop().flatten().expect("a probe is sent");
+            let segment = tcb.out.pop().expect("a probe is sent");
             let flags = segment.header.flags;
             let sent = (segment.header.payload, flags.has(TcpFlags::FIN));
             assert_eq!(sent, (payload, fin), "{data} bytes and {window} of window");

@@ -1,7 +1,7 @@
 //! The interface through which an application uses the engine.
 
-use aqmlab_apps::{ConnId, Io, Open};
-use aqmlab_core::{Instant, Rng, Side};
+use aqmlab_apps::{ConnId, Io, Open, ShaperStatus};
+use aqmlab_core::{BitRate, Direction, Instant, Rng, Side};
 
 use super::{Engine, Slot, Wake};
 
@@ -69,6 +69,14 @@ impl<E: Engine> Io for AppIo<'_, E> {
         let app = self.app;
         self.engine.runner().wakes.push(app as usize, at, Wake::Token(token));
         self.engine.call_at(app, at);
+    }
+
+    fn shaper(&self, direction: Direction) -> ShaperStatus {
+        self.engine.shaper(self.app, direction)
+    }
+
+    fn set_shaper_rate(&mut self, direction: Direction, rate: BitRate) {
+        self.engine.set_shaper_rate(self.app, direction, rate);
     }
 
     fn note(&mut self, metric: &'static str, value: f64) {

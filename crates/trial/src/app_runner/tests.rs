@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use aqmlab_apps::{Carries, Io};
-use aqmlab_core::{Direction, Duration};
+use aqmlab_core::Duration;
 
 use super::*;
 
@@ -76,6 +76,12 @@ impl Engine for Fake {
     fn bytes_read(&self, _: u32) -> [u64; 2] {
         [self.now.as_nanos() / 100_000, 0]
     }
+
+    fn shaper(&self, _: u32, _: Direction) -> ShaperStatus {
+        ShaperStatus::default()
+    }
+
+    fn set_shaper_rate(&mut self, _: u32, _: Direction, _: BitRate) {}
 
     fn ended(&mut self, app: u32) {
         self.ended.push((self.now, app));

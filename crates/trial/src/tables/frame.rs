@@ -1,6 +1,8 @@
 //! The interval of the statistics, which excludes the warm-up of a trial (`measure.from`), and the
 //! steps of the time series.
 
+use std::ops::Range;
+
 use aqmlab_core::{Duration, Instant};
 use aqmlab_measure::{Histogram, Settings};
 
@@ -40,6 +42,24 @@ impl Frame {
         let (step, series) = (Grain::of(spec).step.as_nanos(), spec.measure.series);
         Self { from, to, step, series }
     }
+
+    /// Returns the span of time around `at` that lies in one step, and either within or outside the
+    /// interval of the statistics. Without time series, all times lie in one step.
+    fn span(&self, at: u64) -> Range<u64> {
+        let (mut start, mut end) = (0, u64::MAX);
+        if self.series {
+            start = at - at % self.step;
+            end = start.saturating_add(self.step);
+        }
+        for bound in [self.from.as_nanos(), self.to.as_nanos()] {
+            if bound <= at {
+                start = start.max(bound);
+            } else {
+                end = end.min(bound);
+            }
+        }
+        start..end
+    }
 }
 
 /// The sojourn times and bytes of the packets that left a link's queue.
@@ -49,15 +69,17 @@ pub struct QueueReport {
     pub sojourn: Histogram,
     /// The longest sojourn time in each step of the time series.
     pub worst: Vec<Duration>,
-    /// The sum of the sojourn times in `sojourn`. By Little's law, this sum is about the integral
-    /// of the backlog in packets over the interval.
-    pub waited: Duration,
     /// IP bytes of the packets that left within the interval.
     pub bytes: u64,
     /// The step of the time series in which the last packet left.
     step: usize,
-    /// The start of `step`. Before the first packet, it is a time later than the end of any run.
-    step_begins: u64,
+    /// The longest sojourn time in `step`. Without time series, it is [`Duration::MAX`].
+    longest: Duration,
+    /// Whether packets that leave in `span` count in the statistics.
+    counts: bool,
+    /// The part of `step` in which all packets count, or in which none does. Before the first
+    /// packet, it is empty.
+    span: Range<u64>,
 }
 
 impl Default for QueueReport {
@@ -65,10 +87,11 @@ impl Default for QueueReport {
         Self {
             sojourn: Histogram::default(),
             worst: Vec::new(),
-            waited: Duration::ZERO,
             bytes: 0,
             step: 0,
-            step_begins: 1 << 63,
+            longest: Duration::MAX,
+            counts: false,
+            span: 0..0,
         }
     }
 }
@@ -77,27 +100,38 @@ impl QueueReport {
     /// Records that a packet of `ip_len` bytes left at `left` after the sojourn time `sojourn`.
     #[inline]
     pub fn note(&mut self, frame: &Frame, left: Instant, sojourn: Duration, ip_len: u32) {
-        if frame.series {
-            // The subtraction wraps, so one comparison covers times before and after the step.
-            if left.as_nanos().wrapping_sub(self.step_begins) >= frame.step {
-                self.open_step(frame, left);
-            }
-            self.worst[self.step] = self.worst[self.step].max(sojourn);
+        if !self.span.contains(&left.as_nanos()) {
+            self.enter(frame, left);
         }
-        if frame.from <= left && left < frame.to {
-            self.sojourn.record(sojourn);
-            self.waited += sojourn;
+        if sojourn > self.longest {
+            self.lengthen(sojourn);
+        }
+        if self.counts {
             self.bytes += u64::from(ip_len);
+            self.sojourn.record(sojourn);
         }
     }
-    /// Opens the step that contains `left`. The function is separate, because most packets need no
-    /// division.
+
+    /// Sets the span to the one that contains `left`. The function is separate, because most
+    /// packets leave in the span of the packet before them.
     #[cold]
-    fn open_step(&mut self, frame: &Frame, left: Instant) {
-        self.step = (left.as_nanos() / frame.step) as usize;
-        self.step_begins = self.step as u64 * frame.step;
-        if self.worst.len() <= self.step {
-            self.worst.resize(self.step + 1, Duration::ZERO);
+    fn enter(&mut self, frame: &Frame, left: Instant) {
+        self.span = frame.span(left.as_nanos());
+        self.counts = frame.from <= left && left < frame.to;
+        if frame.series {
+            self.step = (left.as_nanos() / frame.step) as usize;
+            if self.worst.len() <= self.step {
+                self.worst.resize(self.step + 1, Duration::ZERO);
+            }
+            self.longest = self.worst[self.step];
         }
+    }
+
+    /// Records the longest sojourn time in the step so far. Few packets are the longest in their
+    /// step.
+    #[cold]
+    fn lengthen(&mut self, sojourn: Duration) {
+        self.longest = sojourn;
+        self.worst[self.step] = sojourn;
     }
 }

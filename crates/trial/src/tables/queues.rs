@@ -44,7 +44,8 @@ impl View<'_> {
             ("sojourn_p95_ms", quantile_ms(&report.sojourn, 0.95)),
             ("sojourn_p99_ms", quantile_ms(&report.sojourn, 0.99)),
             ("sojourn_max_ms", ms(report.sojourn.max())),
-            ("backlog_mean_packets", report.waited.as_secs_f64() / seconds),
+            // By Little's law, the sum of the sojourn times is about the integral of the backlog.
+            ("backlog_mean_packets", report.sojourn.sum().as_secs_f64() / seconds),
             ("backlog_max_packets", found.backlog_max_packets as f64),
         ]
     }

@@ -71,7 +71,15 @@ def missing(spec: TrialSpec, qdisc_source: QdiscSource = "kernel") -> Iterator[R
             problem = f"`{link.qdisc.kind}`: the kernel engine has {', '.join(disciplines)}"
             yield Refusal(("links", index, "qdisc"), problem, hint)
     simulated = set(catalogue.load()["tcp"]) - set(kinds.CONTROLLERS)
+    known_apps = catalogue.load()["apps"]
     for index, app in enumerate(spec.apps):
+        kind = known_apps.get(app.app.kind)
+        if kind is not None and kind.on_gateway:
+            problem = (
+                "a program that changes the rates of the gateway: the kernel engine sets the rate"
+                " of a link once, before the trial"
+            )
+            yield Refusal(("apps", index, "app"), problem)
         for side, tcp in (("home", app.home), ("wan", app.wan)):
             if tcp.profile not in kinds.PROFILES:
                 problem = f"`{tcp.profile}`: a Linux kernel cannot be this host"

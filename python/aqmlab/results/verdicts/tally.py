@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from aqmlab.results.labels import Label
-from aqmlab.results.verdicts.verdict import GOOD, Verdict, by_severity
+from aqmlab.results.verdicts.verdict import GOOD, NO_NEEDS, Verdict, by_severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,11 @@ class Tally:
 
     @property
     def missed(self) -> list[Verdict]:
-        """The verdicts that are not good, in the campaign's order."""
-        return [one for one in self.verdicts if one.word != GOOD]
+        """The verdicts that are not good, in the campaign's order.
+
+        Applications without needs are omitted, because nothing is expected of them.
+        """
+        return [one for one in self.verdicts if one.word not in (GOOD, NO_NEEDS)]
 
     @property
     def closest(self) -> Verdict | None:
@@ -48,7 +51,7 @@ class Tally:
 
     @property
     def all_good(self) -> bool:
-        """Whether every application has a good verdict."""
+        """Whether every application with needs has a good verdict."""
         return not self.missed
 
 

@@ -54,6 +54,18 @@ impl Clock {
         }
     }
 
+    /// Returns the shortest time after which [`Self::reached`] may be true for a sojourn time and
+    /// the target `span`.
+    pub(super) fn least(self, span: u64) -> Duration {
+        match self {
+            Self::Nanos => Duration::from_nanos(span),
+            // The comparison wraps, so every short sojourn time reaches a target of 37 minutes.
+            Self::Ticks if span >= 1 << 31 => Duration::ZERO,
+            Self::Ticks => Duration::from_nanos(span.saturating_sub(1) << 10),
+            Self::Micros(tick) => Duration::from_micros(span.saturating_sub(tick)),
+        }
+    }
+
     /// Returns the time that is `span` after `time`.
     #[inline]
     pub(super) fn add(self, time: u64, span: u64) -> u64 {

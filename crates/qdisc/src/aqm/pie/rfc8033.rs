@@ -338,7 +338,7 @@ impl Vars {
         }
     }
 
-    /// Updates the delay, the drop probability and the burst allowance (§4.2, §4.4), if PIE is active.
+    /// If PIE is active, updates the delay, the drop probability and the burst allowance (§4.2).
     #[inline(never)]
     fn update(&mut self, settings: &Settings, half_target: f64, waiting: Backlog) {
         if !self.active {

@@ -2,6 +2,10 @@
 //! segments that RACK marks as lost, leave the list.
 //!
 //! Source: Linux 6.1 `tsorted_sent_queue` of `struct tcp_sock`.
+//!
+//! Without losses the list has all segments in sequence order. The segments are linked only at the
+//! first change of this order, and as long as a segment that was sent before the last change is
+//! outstanding. Most segments of a transfer therefore never need links.
 
 use aqmlab_core::Instant;
 
@@ -14,20 +18,35 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn resend(&mut self, id: u32, now: Instant) -> &mut Sent {
         self.delist(id);
-        let tail = self.tail;
+        self.split_skb(id);
         let sent = self.get_mut(id);
         sent.sent = now;
         sent.flags |= LISTED | EVER_RETRANS;
-        sent.before = tail;
-        sent.after = NONE;
-        self.tail = id;
-        self.link(tail, id);
+        self.append(id);
         self.get_mut(id)
     }
 
-    /// Links `id` behind `tail`, or as the head if `tail` is [`NONE`].
+    /// Returns whether the list is linked. Otherwise it has all segments in sequence order.
     #[inline]
-    pub(super) fn link(&mut self, tail: u32, id: u32) {
+    pub(super) const fn is_linked(&self) -> bool {
+        self.first() < self.unchanged_from
+    }
+
+    /// Links all segments in sequence order, unless they are linked. The list is about to change.
+    fn prepare_change(&mut self) {
+        if !self.is_linked() {
+            (self.head, self.tail) = (NONE, NONE);
+            self.ids().for_each(|id| self.append(id));
+        }
+        self.unchanged_from = self.end_id();
+    }
+
+    /// Links `id` behind the last segment in the list.
+    #[inline(never)]
+    pub(super) fn append(&mut self, id: u32) {
+        let tail = std::mem::replace(&mut self.tail, id);
+        let sent = self.get_mut(id);
+        (sent.before, sent.after) = (tail, NONE);
         if tail == NONE {
             self.head = id;
         } else {
@@ -36,8 +55,13 @@ impl Scoreboard {
     }
 
     /// Removes the segment from the list, if it is in the list.
-    #[inline]
     pub(crate) fn delist(&mut self, id: u32) {
+        self.prepare_change();
+        self.take_from_list(id);
+    }
+
+    /// Removes the segment from the linked list, if it is in the list.
+    pub(super) fn take_from_list(&mut self, id: u32) {
         let sent = self.get_mut(id);
         if !sent.is(LISTED) {
             return;
@@ -48,7 +72,6 @@ impl Scoreboard {
     }
 
     /// Links `before` to `after`, between which a segment leaves the list.
-    #[inline]
     pub(super) fn unlink(&mut self, before: u32, after: u32) {
         if before == NONE {
             self.head = after;
@@ -65,12 +88,18 @@ impl Scoreboard {
     /// Returns the id of the segment whose last transmission is the oldest, if the list is not
     /// empty.
     pub(crate) fn oldest(&self) -> Option<u32> {
-        (self.head != NONE).then_some(self.head)
+        if self.is_linked() {
+            return (self.head != NONE).then_some(self.head);
+        }
+        self.front_id()
     }
 
     /// Returns the id of the segment after `id` in the list, if there is one.
     pub(crate) fn next_oldest(&self, id: u32) -> Option<u32> {
-        let after = self.get(id).after;
-        (after != NONE).then_some(after)
+        if self.is_linked() {
+            let after = self.get(id).after;
+            return (after != NONE).then_some(after);
+        }
+        (id + 1 < self.end_id()).then_some(id + 1)
     }
 }

@@ -42,6 +42,8 @@ pub struct Sent {
     pub len: u32,
     /// The tags of the segment.
     pub(crate) flags: u8,
+    /// Whether the segment is the last of its `skb` (Linux).
+    pub(crate) ends_skb: bool,
     pub(super) before: u32,
     pub(super) after: u32,
 }
@@ -53,7 +55,7 @@ impl Default for Sent {
 }
 
 impl Sent {
-    /// Returns a segment with the tags `flags` that has not been sent yet.
+    /// Returns a segment with the tags `flags`, in an `skb` of its own, that has not been sent yet.
     pub const fn new(seq: u64, len: u32, flags: u8) -> Self {
         Self {
             seq,
@@ -63,6 +65,7 @@ impl Sent {
             delivered: 0,
             len,
             flags,
+            ends_skb: true,
             before: NONE,
             after: NONE,
         }

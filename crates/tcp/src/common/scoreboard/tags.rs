@@ -6,6 +6,8 @@ use super::sent::{LOST, RETRANS, SACKED};
 impl Scoreboard {
     /// Sets the tag S of the segment, and removes the segment from the list in transmission order.
     pub(crate) fn set_sacked(&mut self, id: u32) {
+        self.split_skb(id);
+        self.merge_sacked(id);
         let sent = self.get_mut(id);
         sent.flags |= SACKED;
         let end = sent.end();
@@ -103,6 +105,7 @@ impl Scoreboard {
             self.get_mut(id).flags &= !SACKED;
         }
         self.sacked_out = 0;
+        self.count_skbs();
     }
 
     /// Returns the id of the segment, if stored, at which the search for the next retransmission

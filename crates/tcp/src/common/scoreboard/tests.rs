@@ -1,4 +1,4 @@
-use aqmlab_core::Instant;
+use aqmlab_core::{Instant, Rng};
 
 use super::*;
 
@@ -23,6 +23,41 @@ fn a_retransmission_moves_to_the_end_of_the_list() {
     assert_eq!(order(&board), [0, 3, 1]);
     board.pop();
     assert_eq!(order(&board), [3, 1]);
+}
+
+#[test]
+fn the_list_is_the_same_whether_it_is_linked_or_not() {
+    let mut rng = Rng::stream(1, "list");
+    let mut board = board(0);
+    let (mut list, mut seq, mut unlinked) = (Vec::new(), 1, 0);
+    for step in 0..20_000 {
+        let out = u64::from(board.packets_out());
+        let id = board.first() + rng.below(out.max(1)) as u32;
+        match rng.below(8) {
+            0..3 if out < 30 => {
+                list.push(board.end_id());
+                board.push(Sent::new(seq, 100, 0));
+                seq += 100;
+            }
+            3..6 if out > 0 => {
+                list.retain(|other| *other != board.first());
+                board.pop();
+            }
+            6 if out > 0 && rng.below(10) == 0 => {
+                list.retain(|other| *other != id);
+                list.push(id);
+                board.resend(id, Instant::ZERO);
+            }
+            7 if out > 0 && rng.below(10) == 0 => {
+                list.retain(|other| *other != id);
+                board.delist(id);
+            }
+            _ => {}
+        }
+        unlinked += u32::from(!board.is_linked());
+        assert_eq!(order(&board), list, "step {step}");
+    }
+    assert!((2_000..18_000).contains(&unlinked), "{unlinked} lists were not linked");
 }
 
 #[test]

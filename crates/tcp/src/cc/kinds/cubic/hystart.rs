@@ -58,10 +58,15 @@ impl SlowStart {
     }
 
     /// Adds a round-trip sample, which may end slow start by lowering the threshold.
+    #[inline]
     pub(super) fn sample(&mut self, window: &mut Window, ack: &Ack, rtt: Duration, least: u64) {
-        if !window.in_slow_start() {
-            return;
+        if window.in_slow_start() {
+            self.sample_slow_start(window, ack, rtt, least);
         }
+    }
+
+    #[inline(never)]
+    fn sample_slow_start(&mut self, window: &mut Window, ack: &Ack, rtt: Duration, least: u64) {
         match self {
             Self::Plain => {}
             Self::Hybrid(hystart) => hystart.sample(window, ack, rtt.as_micros().max(1), least),
@@ -70,6 +75,7 @@ impl SlowStart {
     }
 
     /// Grows `window`. Returns the part of `acked` for congestion avoidance.
+    #[inline(never)]
     pub(super) fn grow(&mut self, window: &mut Window, acked: u64) -> u64 {
         match self {
             Self::PlusPlus(plusplus) => plusplus.grow(window, acked),

@@ -120,12 +120,15 @@ impl Cubic {
 }
 
 impl Law {
+    /// Returns whether `cnt` was set for a window of `cwnd` segments less than 1/32 s ago.
+    #[inline]
+    fn is_fresh(&self, cwnd: u64, now: u64, hz: u64) -> bool {
+        self.last_cwnd == cwnd && now - self.last_time <= hz / 32
+    }
+
     /// Sets `cnt` for a window of `cwnd` segments (`bictcp_update`).
+    #[inline(never)]
     fn update(&mut self, cwnd: u64, acked: u64, now: u64, cubic: &Terms) {
-        self.ack_cnt += acked;
-        if self.last_cwnd == cwnd && now - self.last_time <= cubic.clock.hz() / 32 {
-            return;
-        }
         // The cubic function is evaluated at most once per tick, Reno's window every time.
         if self.epoch_start.is_none() || now != self.last_time {
             self.last_cwnd = cwnd;
@@ -211,7 +214,7 @@ impl CongestionControl for Cubic {
         let Some(rtt) = ack.rtt else { return };
         // Samples in the first second of an epoch include the queue that caused the recovery, and
         // do not count.
-        let now = self.clock.at(ack.now);
+        let now = self.clock.advance(ack.now);
         if self.law.epoch_start.is_some_and(|start| now.saturating_sub(start) < self.clock.hz()) {
             return;
         }
@@ -235,9 +238,13 @@ impl CongestionControl for Cubic {
         }
         let acked = self.whole_segments(window.segment, acked);
         let cwnd = if window.segment == 1 { window.cwnd } else { window.cwnd / window.segment };
-        let terms =
-            Terms { clock: self.clock, delay_min: self.delay_min, friendliness: self.friendliness };
-        self.law.update(cwnd.max(1), acked, self.clock.at(ack.now), &terms);
+        let (cwnd, now) = (cwnd.max(1), self.clock.advance(ack.now));
+        self.law.ack_cnt += acked;
+        if !self.law.is_fresh(cwnd, now, self.clock.hz()) {
+            let (clock, delay_min) = (self.clock, self.delay_min);
+            let terms = Terms { clock, delay_min, friendliness: self.friendliness };
+            self.law.update(cwnd, acked, now, &terms);
+        }
         let grown = self.additive_increase(acked);
         window.cwnd = (window.cwnd + grown * window.segment).min(window.clamp);
     }

@@ -1,0 +1,171 @@
+//! The number of `skb`s of the outstanding segments, whose memory the send buffer counts.
+//!
+//! Source: Linux 6.1 `tcp_match_skb_to_sack`, `tcp_shift_skb_data`. A partial selective
+//! acknowledgement or a retransmission splits an `skb` into its segments. Neighbours that are
+//! selectively acknowledged merge.
+//!
+//! The scoreboard stores how much splits and merges change the number, because a send buffer reads
+//! it several times during each recovery, when hundreds of segments are outstanding.
+
+use std::ops::Range;
+
+use super::Scoreboard;
+use super::sent::{EVER_RETRANS, SACKED};
+
+/// The tags that split an `skb`.
+const SPLITTING: u8 = SACKED | EVER_RETRANS;
+
+/// The number of `skb`s of which a segment is outstanding, and the effects of tags on it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Skbs {
+    /// The number of `skb`s as they were sent. It is also the number of outstanding segments that
+    /// end an `skb`.
+    pub(super) sent: u32,
+    /// The number of segments in `skb`s that were split, without the first segment of each.
+    pub(super) added: u32,
+    /// The number of pairs of neighbours that are both selectively acknowledged.
+    merged: u32,
+}
+
+impl Scoreboard {
+    /// Returns the number of `skb`s of the outstanding segments. Splits and merges count only while
+    /// a segment has the tag S or R.
+    #[inline]
+    pub(crate) const fn skbs(&self) -> u32 {
+        if self.sacked_out + self.retrans_out == 0 {
+            return self.skbs.sent;
+        }
+        self.skbs.sent + self.skbs.added - self.skbs.merged
+    }
+
+    /// Records that a tag of [`SPLITTING`] is about to be set for the segment.
+    pub(super) fn split_skb(&mut self, id: u32) {
+        let skb = self.skb_of(id);
+        if !self.is_split(skb.clone()) {
+            self.skbs.added += skb.len() as u32 - 1;
+        }
+    }
+
+    /// Records that the tag S is set for the segment.
+    pub(super) fn merge_sacked(&mut self, id: u32) {
+        let has_before = id > self.first() && self.get(id - 1).is_sacked();
+        self.skbs.merged += u32::from(has_before) + u32::from(self.is_sacked_at(id + 1));
+    }
+
+    /// Records that the first segment is about to be removed.
+    pub(super) fn shrink_first_skb(&mut self) {
+        let first = self.first();
+        self.skbs.sent -= u32::from(self.get(first).ends_skb);
+        let skb = self.skb_of(first);
+        if self.get(first).is_sacked() && self.is_sacked_at(first + 1) {
+            self.skbs.merged -= 1;
+        }
+        let is_removed = skb.len() == 1 || !self.is_split(skb.clone());
+        if !is_removed {
+            let is_still_split = self.is_split(first + 1..skb.end);
+            self.skbs.added -= if is_still_split { 1 } else { skb.len() as u32 - 1 };
+        }
+    }
+
+    /// Computes the changes anew, after all tags S were removed.
+    pub(super) fn count_skbs(&mut self) {
+        (self.skbs.added, self.skbs.merged) = (0, 0);
+        let mut at = self.first();
+        while self.holds(at) {
+            let skb = self.skb_of(at);
+            at = skb.end;
+            if self.is_split(skb.clone()) {
+                self.skbs.added += skb.len() as u32 - 1;
+            }
+        }
+    }
+
+    /// Returns the ids of the segments that were sent in the same `skb` and are outstanding.
+    fn skb_of(&self, id: u32) -> Range<u32> {
+        let (mut start, mut end) = (id, id + 1);
+        while start > self.first() && !self.get(start - 1).ends_skb {
+            start -= 1;
+        }
+        while self.holds(end) && !self.get(end - 1).ends_skb {
+            end += 1;
+        }
+        start..end
+    }
+
+    fn is_split(&self, mut skb: Range<u32>) -> bool {
+        skb.any(|id| self.get(id).is(SPLITTING))
+    }
+
+    fn is_sacked_at(&self, id: u32) -> bool {
+        self.holds(id) && self.get(id).is_sacked()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::{Instant, Rng};
+
+    use super::super::sent::Sent;
+    use super::*;
+
+    /// Counts the `skb`s one by one.
+    fn counted(board: &Scoreboard) -> u32 {
+        let (mut count, mut in_run, mut at) = (0, false, board.first());
+        while board.holds(at) {
+            let skb = board.skb_of(at);
+            at = skb.end;
+            if !board.is_split(skb.clone()) {
+                count += 1;
+                in_run = false;
+                continue;
+            }
+            for id in skb {
+                let is_sacked = board.get(id).is_sacked();
+                count += u32::from(!(in_run && is_sacked));
+                in_run = is_sacked;
+            }
+        }
+        count
+    }
+
+    #[test]
+    fn the_stored_number_of_skbs_is_the_counted_number() {
+        let mut rng = Rng::stream(1, "skbs");
+        let mut board = Scoreboard::default();
+        let mut seq = 1;
+        for step in 0..50_000 {
+            let (out, id) = (u64::from(board.packets_out()), board.first());
+            match rng.below(12) {
+                0..3 if out < 60 => {
+                    let segments = 1 + rng.below(5);
+                    for number in 1..=segments {
+                        let ends_skb = number == segments;
+                        board.push(Sent { ends_skb, ..Sent::new(seq, 100, 0) });
+                        seq += 100;
+                    }
+                }
+                3..6 if out > 0 => board.pop(),
+                6 if out > 0 => {
+                    let una = board.get(id).seq + 100 * (1 + rng.below(4));
+                    if let Some(originals) = board.originals(una) {
+                        board.remove_originals(&originals);
+                    }
+                }
+                7..10 if out > 0 => {
+                    let id = id + rng.below(out) as u32;
+                    if !board.get(id).is_sacked() {
+                        board.set_sacked(id);
+                    }
+                }
+                10 if out > 0 && rng.below(2) == 0 => {
+                    board.resend(id + rng.below(out) as u32, Instant::ZERO);
+                }
+                11 if rng.below(20) == 0 => board.clear_sacked(),
+                _ => {}
+            }
+            if board.sacked_out() > 0 {
+                assert_eq!(board.skbs(), counted(&board), "step {step}");
+            }
+        }
+    }
+}
