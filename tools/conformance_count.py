@@ -2,7 +2,7 @@
 
 A test states the number in its name: `c07_…` for C-07. A test in Rust can also state the number in
 its doc comment or in a comment inside the test, and a script in its comments.
-docs/reference/conformance.md has the table of the statements and their sources.
+docs/reference/conformance.md contains the table of the statements and their sources.
 `tools/generate.py` uses this module to fill in the last column of that table.
 """
 

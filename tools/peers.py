@@ -78,9 +78,9 @@ def _basis(kept: Mapping[str, Any]) -> str:
     count = sum(map(len, trials.values()))
     seeds = max(map(len, trials.values()))
     text = (
-        f"aqmlab and {kept['program']} against the same {count} trials of the kernel:"
-        f" {len(trials)} of {len(trials) + len(refused)} cells, {seeds} seed{'s' * (seeds > 1)}"
-        " of each at most."
+        f"This table compares aqmlab and {kept['program']} with the same {count} trials of the"
+        f" kernel. The trials are from {len(trials)} of the {len(trials) + len(refused)} cells,"
+        f" with at most {seeds} seed{'s' * (seeds > 1)} for each cell."
     )
     if kept["kernel"] != _kernel_digest(trials):
         text += " Some of the kernel's trials are newer than this comparison."

@@ -1,4 +1,4 @@
-"""The reference of the command line, from the commands and their parameters."""
+"""The reference for the command line, from the commands and their parameters."""
 
 from __future__ import annotations
 

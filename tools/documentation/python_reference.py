@@ -1,4 +1,4 @@
-"""The reference of the Python interface: a section for each public name, from its docstring."""
+"""The reference for the Python interface: a section for each public name, from its docstring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signatures for the reference of the Python interface."""
+"""Signatures for the reference for the Python interface."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ pub struct Bottleneck {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Setting {
-    /// A switch, for which `tc` has one word for on and one for off.
+    /// A switch, for which `tc` uses one word for on and another for off.
     Flag(bool),
     /// A value that follows the parameter's name.
     Text(String),

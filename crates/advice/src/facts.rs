@@ -57,8 +57,8 @@ pub struct GatewayResult {
     /// The applications that are bad at the tier `failed`, in plain words. If no tier suffices,
     /// these are the applications that are bad at the fastest tier.
     pub failing: Vec<String>,
-    /// Applications that a slower tier would serve if only the median of their round-trip times
-    /// counted.
+    /// The tiers slower than `served` that suffice for some applications by the median of their
+    /// round-trip times. If `served` is `None`, these are tiers of any speed.
     pub by_median: Vec<ByMedian>,
     /// The number of seeds in which everyone is served at the tier `served`.
     pub seeds_served: usize,

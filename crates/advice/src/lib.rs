@@ -93,10 +93,10 @@ pub struct Advice {
 
 /// Returns the advice that follows from the runs in `evidence`.
 ///
-/// The headline compares today's gateway with the better gateway. If no gateway is better, it
-/// compares today's gateway with another gateway: the gateway with the fewest bad applications at
-/// [`Conclusion::compared_at`]. Among equals, the gateway with the fewest applications that are not
-/// good comes first.
+/// The headline compares today's gateway with the better gateway. If no gateway is better, the
+/// headline compares today's gateway with the other gateway that has the fewest bad applications at
+/// [`Conclusion::compared_at`]. If several gateways have equally few, the gateway with the fewest
+/// applications that are not good is compared.
 pub fn advice_from(evidence: &Evidence) -> Advice {
     let conclusion = conclusion::of(evidence);
     let other = conclusion.better.as_ref().map(|better| &better.name);

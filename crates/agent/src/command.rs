@@ -6,8 +6,8 @@ use std::process::Command;
 ///
 /// # Errors
 ///
-/// If the command cannot be started or fails. If the command fails, the error has the command line
-/// and the command's error message.
+/// If the command cannot be started or fails. If the command fails, the error contains the command
+/// line and the command's error message.
 pub(crate) fn run(line: &str) -> Result<String, String> {
     let mut words = line.split_whitespace();
     let program = words.next().unwrap_or_default();

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use crate::tables::View;
 
-/// Returns the result of a trial, on one line. `captures` has the lengths in bytes of the captures,
-/// which are sent separately.
+/// Returns the result of a trial, on one line. `captures` holds the lengths in bytes of the
+/// captures, which are sent separately.
 pub(crate) fn result(view: &View<'_>, release: &str, captures: Option<[usize; 2]>) -> String {
     let tables: Map<String, Value> =
         view.tables().iter().map(|(name, table)| ((*name).into(), columns(table))).collect();

@@ -71,7 +71,8 @@ impl<'a> View<'a> {
         Ok(Self { spec, findings, measured })
     }
 
-    /// Returns all tables, with the simulator's names.
+    /// Returns all tables, with the simulator's names. Without measurement, returns only the
+    /// counters of the links.
     pub(crate) fn tables(&self) -> Vec<(&'static str, Table)> {
         if self.spec.measure.enabled {
             return tables::all(self.spec, &self.findings);

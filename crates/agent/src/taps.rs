@@ -1,4 +1,4 @@
-//! The packets at the interfaces of the two ends: records, captures, and the measures made from
+//! The packets at the interfaces of the two ends: records, captures, and the metrics computed from
 //! them.
 
 mod capture;

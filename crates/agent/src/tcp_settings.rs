@@ -137,7 +137,8 @@ pub(crate) fn route(tcp: &TcpSpec) -> Result<String, String> {
     Ok(text)
 }
 
-/// Applies an endpoint's settings to a listening socket, or to a socket that is not yet connected.
+/// Sets an endpoint's congestion controller and buffers on a listening socket, or on a socket that
+/// is not yet connected.
 pub(crate) fn apply(fd: &OwnedFd, tcp: &TcpSpec) -> std::io::Result<()> {
     sys::set_bytes(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, controller(tcp).as_bytes())?;
     // The kernel doubles both numbers, because half of a buffer is for its own bookkeeping. A

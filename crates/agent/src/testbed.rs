@@ -58,7 +58,7 @@ pub(crate) struct Testbed {
 }
 
 impl Testbed {
-    /// Builds the testbed of a trial that [`crate::check`] has passed.
+    /// Builds the testbed of a trial that [`crate::check::check`] has passed.
     ///
     /// # Errors
     ///

@@ -347,7 +347,7 @@ mod tests {
         assert_eq!((port.log.dropped, port.log.flow_drops.as_slice()), (45, &[45][..]));
     }
 
-    /// CAKE keeps the last two acknowledgements, whose numbers wrap.
+    /// Tests that CAKE keeps the last two acknowledgements. The acknowledgement numbers wrap.
     #[test]
     fn cake_removes_redundant_acknowledgements_of_the_kernel() {
         let mut half = half(r#"{"kind": "cake", "params": {"ack_filter": "on"}}"#);

@@ -10,8 +10,8 @@
 //!
 //! Facts of the program that differ from its documentation:
 //!
-//! - The first interval of an idle line is not counted towards its sleep, because the program stores
-//!   the name of the variable with the time, and not its value.
+//! - The first interval of an idle line does not count towards the idle time, because the program
+//!   stores the name of the variable that holds the time, and not the variable's value.
 //! - The sampler of the rates is a process that is forked at the start. It therefore knows only the
 //!   base rates ([`Sampler`]).
 //! - Half of a round-trip time counts as the one-way delay of each direction. Both directions

@@ -124,7 +124,7 @@ fn every_kind_reports_the_measures_of_its_needs() {
         let reported = |name: &str| summary.iter().any(|(metric, _)| *metric == name);
         for need in needs.needs {
             let Measure::Own(metrics) = need.measure else { continue };
-            // A timed transfer has one of two measures, depending on whether it has a deadline or a
+            // A timed transfer has one of two metrics, depending on whether it has a deadline or a
             // size.
             if kind.name != "bursts" {
                 assert!(metrics.iter().all(|name| reported(name)), "{}: {metrics:?}", kind.name);

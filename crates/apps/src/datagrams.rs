@@ -1,4 +1,4 @@
-//! Numbered, time-stamped datagrams in one direction, and the measures taken by their receiver.
+//! Numbered, time-stamped datagrams in one direction, and the metrics that their receiver computes.
 //!
 //! Source: RFC 3550. Sequence numbers have 16 bits and are extended by counting their cycles (A.1).
 //! Loss is the number of expected datagrams minus the number received (A.3). Jitter is the mean
@@ -101,7 +101,7 @@ impl Arrivals {
         self.differences.mean()
     }
 
-    /// Adds the measures of the arrivals in `direction` to `out`. `sent` is the number of datagrams
+    /// Adds the metrics of the arrivals in `direction` to `out`. `sent` is the number of datagrams
     /// sent.
     pub fn report(&self, direction: Direction, sent: u64, out: &mut Summary) {
         let names = &NAMES[direction.index()];

@@ -1,8 +1,8 @@
 //! Traffic generators: models of the applications in a home.
 //!
 //! An [`App`] is both ends of one application, the client and its server, as one state machine
-//! without I/O. Its interface has connections, bytes and datagrams, and does not depend on an
-//! implementation of TCP. The same model therefore runs over simulated connections and over real
+//! without I/O. Its interface consists of connections, bytes and datagrams, and does not depend on
+//! an implementation of TCP. The same model therefore runs over simulated connections and over real
 //! sockets. Data reach an end only with a [`Notice`] for that end. A server therefore answers when
 //! it has read the request, never when the client wrote it.
 //!
@@ -83,8 +83,8 @@ pub trait App: Send {
         None
     }
 
-    /// Returns the application's measures at the end of the run. Each has a name, which ends with
-    /// the unit if there is one, and a value.
+    /// Returns the application's metrics at the end of the run. Each metric has a name, which ends
+    /// with the unit if there is one, and a value.
     fn summary(&self, now: Instant) -> Vec<(&'static str, f64)> {
         let _ = now;
         Vec::new()

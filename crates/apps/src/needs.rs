@@ -23,7 +23,7 @@ pub const BULK_BYTES: u64 = 10_000_000;
 /// A measured quantity of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// The worst of the application's own measures with these names.
+    /// The worst of the application's own metrics with these names.
     Own(&'static [&'static str]),
     /// The 95th percentile of the one-way delay of the application's packets, in the worse
     /// direction.
@@ -57,7 +57,7 @@ pub struct Need {
     pub good: f64,
     /// The limit of a tolerable value.
     pub tolerable: f64,
-    /// The name of the application's own measure, if any, that lowers the limits, such as the best
+    /// The name of the application's own metric, if any, that lowers the limits, such as the best
     /// picture that a video offers.
     pub at_most: Option<&'static str>,
     /// The effect that a person notices if the need is missed, as a clause.

@@ -102,7 +102,7 @@ impl Pacer {
         Some((leg.sent, &leg.arrivals))
     }
 
-    /// Adds the measures of each direction to `out`.
+    /// Adds the metrics of each direction to `out`.
     pub(crate) fn report(&self, out: &mut Summary) {
         for leg in &self.legs {
             leg.arrivals.report(leg.direction, leg.sent, out);

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 
 use aqmlab_core::Duration;
 
-/// The measures of an application. Each has a name, which ends with the unit if there is one, and a
-/// value.
+/// The metrics of an application. Each metric has a name, which ends with the unit if there is one,
+/// and a value.
 pub type Summary = Vec<(&'static str, f64)>;
 
 /// Smaller values share the bucket of this value.

@@ -1,11 +1,11 @@
-//! Requirements of applications for the Quality of Outcome.
+//! Requirements for the Quality of Outcome of applications.
 //!
 //! Source: draft-ietf-ippm-qoo (712cf4a of 2026-05-19), "Describing Network Performance
 //! Requirements". A requirement is a set of limits on delay percentiles and on the loss. Each limit
 //! has two values. Up to the first value, the performance of an application is optimal. From the
-//! second value on, it is unacceptable. A requirement may also state the lowest rate. The draft
-//! defines no requirements of applications. Each set below therefore states its own source. The
-//! sets named `aqmlab-…` are this project's judgement.
+//! second value on, the performance is unacceptable. A requirement may also state the lowest rate.
+//! The draft defines no requirements for applications. Each set below therefore states its own
+//! source. The sets named `aqmlab-…` are this project's judgement.
 
 /// The percentiles of delay that a requirement may limit. They are the percentiles that the draft
 /// recommends for reports.

@@ -119,7 +119,7 @@ impl Net {
         self
     }
 
-    /// Runs `app` from the start to `end`, with the stop notice at `stop`. Returns its measures.
+    /// Runs `app` from the start to `end`, with the stop notice at `stop`. Returns its metrics.
     pub(crate) fn run(&mut self, app: &mut dyn App, stop: Duration, end: Duration) -> Summary {
         self.at(Instant::ZERO, Event::Tell(Notice::Start));
         self.at(Instant::ZERO + stop, Event::Tell(Notice::Stop));
@@ -136,8 +136,8 @@ impl Net {
         app.summary(end)
     }
 
-    /// Runs `app` for `seconds`, stops it, and runs the network for another minute. Returns its
-    /// measures.
+    /// Runs `app` for `seconds`, stops it, and runs the network for another minute. Returns the
+    /// application's metrics.
     pub(crate) fn run_secs(&mut self, app: &mut dyn App, seconds: u64) -> Summary {
         self.run(app, Duration::from_secs(seconds), Duration::from_secs(seconds + 60))
     }
@@ -331,12 +331,12 @@ const NEW_HALF: Half = Half {
     last_arrival: Instant::ZERO,
 };
 
-/// Returns the measure called `name`, if there is one.
+/// Returns the metric called `name`, if there is one.
 pub(crate) fn value(summary: &Summary, name: &str) -> Option<f64> {
     summary.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
 }
 
-/// Returns the measure called `name`. Panics if there is none.
+/// Returns the metric called `name`. Panics if there is none.
 #[track_caller]
 pub(crate) fn known(summary: &Summary, name: &str) -> f64 {
     value(summary, name).unwrap_or_else(|| panic!("no `{name}` in {summary:?}"))

@@ -30,7 +30,7 @@ impl DeliveryTrace {
     ///
     /// # Errors
     ///
-    /// The reason, if there is no opportunity, or if the trace is over at once or is faster than
+    /// The reason, if the trace has no opportunity, if its length is zero, or if it is faster than
     /// 100 Gbit/s.
     pub fn new(gaps_ms: &[u32]) -> Result<Self, &'static str> {
         let times = gaps_ms.iter().scan(0_u64, |at, &gap| {
@@ -149,8 +149,8 @@ mod tests {
         assert!((one.bits(ms(0), ms(1_001)) - 8.0 * 1_504.0 * 1_000.0).abs() < 1e-6);
     }
 
-    /// The file `10 10 20` and packets of 1500 and twice 748 bytes, all in the queue from the
-    /// start, each with its header of four bytes.
+    /// Tests the trace `10 10 20` with a packet of 1500 bytes and two packets of 748 bytes. All
+    /// packets are in the queue from the start, and each has a header of four bytes.
     #[test]
     fn c248_packets_share_and_span_opportunities() {
         let mut uses = Opportunities::new(trace(&[10, 0, 10]));

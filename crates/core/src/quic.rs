@@ -72,9 +72,9 @@ pub enum QuicFrame {
         /// Whether the stream ends after these bytes.
         fin: bool,
     },
-    /// `HANDSHAKE_DONE`: the server confirms the handshake.
+    /// The server confirms the handshake (`HANDSHAKE_DONE`).
     HandshakeDone,
-    /// `CONNECTION_CLOSE`: the sender closes the connection.
+    /// The sender closes the connection (`CONNECTION_CLOSE`).
     Close,
 }
 

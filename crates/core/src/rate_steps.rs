@@ -24,7 +24,7 @@ impl RateSteps {
     /// # Errors
     ///
     /// If the first or the last rate is zero, or if the times do not increase from a time above
-    /// zero. The error has the index of the wrong step and the reason.
+    /// zero. The error contains the index of the wrong step and the reason.
     pub fn new(first_bps: u64, steps: &[RateStep]) -> Result<Self, (usize, &'static str)> {
         let mut all = vec![RateStep { at: Instant::ZERO, bps: first_bps }];
         for (index, &step) in steps.iter().enumerate() {

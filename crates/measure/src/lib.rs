@@ -1,13 +1,13 @@
 //! Measurement: the traffic between two taps, one at each end of the path.
 //!
 //! The same definitions measure a simulated run while it runs ([`Meter`]) and captures of a real
-//! run. The measures are throughput, round-trip time by synthetic packet pairs, one-way delay, and
+//! run. The metrics are throughput, round-trip time by synthetic packet pairs, one-way delay, and
 //! loss by packet identity. Throughput is measured while a flow is active, and over time
 //! ([`Windows`]). This crate does not depend on a simulator. The meter uses only a packet's time,
 //! flow, connection, direction, identity and length.
 //!
-//! [`Settings`] has the interval of the statistics. Packets that were sent before this interval,
-//! during the warm-up of a trial, do not count.
+//! [`Settings`] contains the interval of the statistics. Packets that were sent before this
+//! interval, during the warm-up of a trial, do not count.
 //!
 //! **Invariant:** this crate opens no file and reads no clock. It reads captures from any
 //! [`std::io::Read`] and writes them to any [`std::io::Write`].

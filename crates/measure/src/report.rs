@@ -14,7 +14,7 @@ use crate::window_rates::WindowRates;
 pub struct FlowReport {
     /// The interval in which the flow was active; empty for a flow in captures.
     pub active: Range<Instant>,
-    /// The measurements of each direction, by [`Direction::index`].
+    /// The measurements of each direction, by [`aqmlab_core::Direction::index`].
     pub directions: [DirectionReport; 2],
 }
 

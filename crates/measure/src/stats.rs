@@ -6,8 +6,8 @@
 //! the fairness index. Hinges and type-7 quartiles agree when the number of samples is odd, and may
 //! differ when it is even. The tables of a trial contain type-7 quartiles.
 //!
-//! `histogram.rs` has the quantiles of durations, and `window_rates.rs` has the quantiles of
-//! throughput.
+//! `histogram.rs` computes the quantiles of durations, and `window_rates.rs` computes the quantiles
+//! of throughput.
 
 use aqmlab_core::math::sqrt;
 

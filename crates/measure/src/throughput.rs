@@ -3,7 +3,8 @@
 //! Sources: RFC 5166 §2.1.1 for the mean, which is the number of bytes that arrive in the interval
 //! divided by the interval's length; TEACUP (`analyse_throughput`) for the windows, which advance
 //! by a quarter of their length. Differences, pinned by tests: the interval is the flow's active
-//! interval, and the first window begins with it. Only windows wholly within the interval count.
+//! interval, and the first window begins when this interval begins. Only windows wholly within the
+//! interval count.
 //!
 //! The mean counts the bytes of the packets that arrive in the interval, so it does not depend on
 //! the step.

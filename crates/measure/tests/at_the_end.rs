@@ -5,8 +5,8 @@ use aqmlab_measure::{DirectionReport, Meter, Sent, Settings};
 
 const END: Instant = Instant::from_millis(1_000);
 
-/// Returns the report on packets of one flow, sent 1 ms apart. `conns` has the connection of each
-/// packet; `arrive` has the indices of the packets that arrive.
+/// Returns the report on packets of one flow, sent 1 ms apart. `conns` holds the connection of each
+/// packet, and `arrive` holds the indices of the packets that arrive.
 fn report(conns: &[u32], arrive: &[usize]) -> DirectionReport {
     let settings = Settings {
         from: Instant::ZERO,
@@ -29,7 +29,8 @@ fn report(conns: &[u32], arrive: &[usize]) -> DirectionReport {
     meter.finish().remove(0).directions[0].clone()
 }
 
-/// In a fair queue, packets of one connection may leave before earlier packets of another
+/// Tests that the arrival of another connection's packet does not prove a loss at the end of the
+/// run. In a fair queue, packets of one connection may leave before earlier packets of another
 /// connection.
 #[test]
 fn what_only_other_connections_have_passed_is_under_way() {

@@ -1,4 +1,4 @@
-//! Writes simulated packets to two captures and reads them back. The measures must be the same as
+//! Writes simulated packets to two captures and reads them back. The metrics must be the same as
 //! during the run.
 
 use aqmlab_core::{
@@ -180,8 +180,9 @@ fn captures_give_the_round_trips_of_the_run() {
     }
 }
 
-/// A packet that must keep its order arrives with the packet before it, and each is answered at
-/// once.
+/// Tests that captures hold the packets of one moment in the order in which they pass the taps. In
+/// this run, a packet that must keep its order arrives with the packet before it, and each is
+/// answered at once.
 #[test]
 fn what_happens_at_one_moment_stands_in_the_captures_in_the_order_in_which_it_happened() {
     let settings = Settings {

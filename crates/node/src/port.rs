@@ -90,7 +90,7 @@ impl Port {
     }
 
     /// Returns the port with a rate that varies. The rate of [`Self::new`] is then the rate that
-    /// the discipline knows, and counts the link's utilisation under a trace.
+    /// the discipline knows. Under a trace, the link's utilisation is also computed with this rate.
     ///
     /// # Panics
     ///
@@ -480,9 +480,9 @@ mod tests {
         }
     }
 
-    /// `htb_class_mode` and `htb_charge_class`: after a pause, 1600 bytes of credit allow two
-    /// packets; the second leaves a debt. Each later packet leaves once the packet before it is
-    /// paid for.
+    /// Tests the credit of HTB (`htb_class_mode`, `htb_charge_class`). After a pause, 1600 bytes of
+    /// credit allow two packets, and the second packet leaves a debt. Each later packet leaves once
+    /// the packet before it is paid for.
     #[test]
     fn htb_lets_a_packet_go_before_it_is_paid_for_and_one_more_after_a_pause() {
         let mut port = port(12_000_000, Overhead::default()).shaped_by(Shaper::Htb);
@@ -502,7 +502,8 @@ mod tests {
         assert_eq!(left_us, [0, 0, 933, 1_933]);
     }
 
-    /// At 3 Mbit/s a packet of 1490 bytes takes 3 973 333⅓ ns.
+    /// Tests that the link's busy time does not exceed the elapsed time. At 3 Mbit/s a packet of
+    /// 1490 bytes takes 3 973 333⅓ ns, which is not a whole number.
     #[test]
     fn no_link_sends_for_longer_than_time_goes_by() {
         for shaper in [Shaper::Line, Shaper::Htb, Shaper::Dummynet] {
@@ -544,8 +545,8 @@ mod tests {
         assert_eq!(leaves(&mut port, 4, Instant::ZERO), [1_000, 2_000, 8_500, 20_500]);
     }
 
-    /// `htb_change_class` sets the rate and the bucket and keeps the tokens, which are a time: the
-    /// packet that is in debt is paid for at its old rate.
+    /// Tests that the packet in debt is paid for at the old rate. `htb_change_class` sets the rate
+    /// and the bucket, and keeps the tokens, which are a time.
     #[test]
     fn c246_htb_pays_for_a_packet_at_the_rate_at_which_it_was_sent() {
         let mut port = port(12_000_000, Overhead::default()).shaped_by(Shaper::Htb);

@@ -14,17 +14,17 @@
 //! after the end of its transmission time. If a packet arrives at an idle pipe, its transmission
 //! time begins at the last tick before the arrival (`sched_time` is `curr_time`). A small packet
 //! therefore waits between zero and one tick, and the round-trip time of one packet in each
-//! direction is up to two ticks too long. The rate is exact within a tick; [`crate::pipe`] has the
-//! arithmetic and frees idle pipes.
+//! direction is up to two ticks too long. The rate is exact within a tick; [`crate::pipe`] performs
+//! the arithmetic and frees idle pipes.
 //!
 //! With [`Shaper::Own`] the discipline decides when a packet may leave. The time on the wire then
 //! counts only for the link's utilisation.
 //!
 //! Differences: the kernel's timer fires a few microseconds after the time at which HTB may send.
 //! The kernel keeps the credit for these microseconds, so the rate is the same. A packet can arrive
-//! at dummynet in the tick in which its pipe became idle. The remaining credit of that tick can
-//! suffice for this packet. In this model, the packet leaves at once; in the kernel, the packet's
-//! delay begins at the start of that tick.
+//! at a pipe of dummynet in the tick in which the pipe became idle. The remaining credit of that
+//! tick can suffice for this packet. In this model, the packet leaves at once; in the kernel, the
+//! packet's delay begins at the start of that tick.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 

@@ -18,8 +18,8 @@ pub enum Rules {
     /// Credit is used up when it reaches zero. An empty new flow leaves the lists at once if there
     /// are no old flows.
     Linux,
-    /// RFC 8290 §4.2: credit is used up when it is negative. An empty new flow always joins the old
-    /// flows.
+    /// Credit is used up when it is negative (RFC 8290 §4.2). An empty new flow always joins the
+    /// old flows.
     Rfc8290,
     /// The rules of [`Rules::Rfc8290`], but [`Flows::reset`] resets the flows, as dummynet does.
     FreeBsd,

@@ -286,9 +286,10 @@ fn marking(kind: &'static Kind<dyn Qdisc>) -> Vec<Args> {
     all
 }
 
-/// C-137. RFC 3168 §5, RFC 9331 §5: a discipline may change ECT(0) and ECT(1) to CE, and nothing
-/// else. The random operations of the other tests check this under load. Here, packets of each
-/// codepoint arrive at an empty queue, and then at a queue of packets that have waited too long.
+/// Tests statement C-137: a discipline may change ECT(0) and ECT(1) to CE, and nothing else (RFC
+/// 3168 §5, RFC 9331 §5). The random operations of the other tests check this under load. Here,
+/// packets of each codepoint arrive at an empty queue, and then at a queue of packets that have
+/// waited too long.
 #[test]
 fn every_kind_keeps_not_ect_and_ce_and_leaves_ect_alone_without_a_queue() {
     let codepoints = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce];

@@ -164,7 +164,7 @@ fn p99(values: &[f64]) -> f64 {
 /// A classic and a scalable sender after a run at 40 Mbit/s, which two tests read.
 static PAIR: LazyLock<Vec<Sender>> = LazyLock::new(|| Loop::run(40, &[false, true]));
 
-/// RFC 9332 Appendix C. C-133.
+/// Tests statement C-133 (RFC 9332 Appendix C).
 #[test]
 fn a_classic_and_a_scalable_sender_get_similar_rates() {
     let [classic, scalable] = [0, 1].map(|sender| PAIR[sender].delays_ms.len() as f64);
@@ -175,7 +175,7 @@ fn a_classic_and_a_scalable_sender_get_similar_rates() {
     assert!(used > 0.95, "{used} of the link is used");
 }
 
-/// RFC 9332 §1.4. C-134.
+/// Tests statement C-134 (RFC 9332 §1.4).
 #[test]
 fn a_scalable_sender_alone_waits_for_about_a_millisecond() {
     for rate_mbps in [12, 40, 100] {
@@ -186,7 +186,7 @@ fn a_scalable_sender_alone_waits_for_about_a_millisecond() {
     }
 }
 
-/// The delay of the classic queue stays near its target, and the L4S queue stays short.
+/// Tests that the delay of the classic queue stays near its target, and the L4S queue stays short.
 #[test]
 fn each_queue_has_its_own_delay() {
     let (classic, l4s) = (mean(&PAIR[0].delays_ms), mean(&PAIR[1].delays_ms));

@@ -140,8 +140,8 @@ fn every_flow_of_linux_is_updated_at_the_ticks_of_one_timer() {
     assert_eq!(lazy.to_bits(), diligent.to_bits());
 }
 
-/// FreeBSD 10.4 `sbin/ipfw/dummynet.c`, `process_extra_parms`: the schedulers mark by default,
-/// unless `noecn` is set. The disciplines of one queue mark only if `ecn` is set.
+/// Tests the default of `ecn` (FreeBSD 10.4 `sbin/ipfw/dummynet.c`, `process_extra_parms`). The
+/// schedulers mark unless `noecn` is set. The disciplines of one queue mark only if `ecn` is set.
 #[test]
 fn ipfw_marks_in_the_flow_queues_unless_told_otherwise() {
     for (name, marks) in [
@@ -155,8 +155,8 @@ fn ipfw_marks_in_the_flow_queues_unless_told_otherwise() {
     }
 }
 
-/// FreeBSD 10.4 `fq_codel_classify_flow` and `fq_pie_classify_flow` store the number of queues in
-/// 16 bits, where 65536 becomes 0.
+/// Tests the bound of `flows`. FreeBSD 10.4 `fq_codel_classify_flow` and `fq_pie_classify_flow`
+/// store the number of queues in 16 bits, where 65536 becomes 0.
 #[test]
 fn dummynet_has_no_more_queues_than_sixteen_bits_count() {
     for name in ["fq_codel_freebsd", "fq_pie_freebsd"] {

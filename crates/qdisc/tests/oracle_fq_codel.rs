@@ -49,7 +49,7 @@ impl<L: Law> Oracle<L> {
         }
     }
 
-    /// RFC 8290 §4.1: enqueues a packet.
+    /// Enqueues a packet (RFC 8290 §4.1).
     fn enqueue(&mut self, index: usize, item: Item) {
         let flow = &mut self.flows[index];
         flow.law.on_offer(item.len);
@@ -91,7 +91,7 @@ impl<L: Law> Oracle<L> {
         flow.law.on_overflow(gone.0 as u32);
     }
 
-    /// RFC 8290 §4.2: dequeues a packet, if there is one.
+    /// Dequeues a packet, if there is one (RFC 8290 §4.2).
     fn dequeue(&mut self, now: u64) -> Option<Item> {
         loop {
             let from_new = !self.new.is_empty();

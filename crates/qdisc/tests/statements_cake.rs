@@ -232,7 +232,7 @@ fn c171_the_memory_limit_follows_the_rate() {
     assert_eq!(statistic(&cake(&[bytes("memlimit", 0)]), "memory_limit"), 15_503_360);
 }
 
-/// With `autorate-ingress`, the rate approaches 15/16 of the arrival rate.
+/// Tests that the rate approaches 15/16 of the arrival rate with `autorate-ingress`.
 #[test]
 fn c179_the_rate_follows_the_arrivals_and_queues_keep_their_packets() {
     let mut rig = cake(&[mbit(1), flag("autorate_ingress")]);

@@ -149,7 +149,8 @@ fn a_queue_that_is_served_alone_pays_nothing() {
     }
 }
 
-/// The kernel restores the credit at an empty dequeue. HTB never polls an empty class.
+/// Tests that an empty dequeue restores the credit, as in the kernel. HTB never polls an empty
+/// class, so below HTB the credit is not restored.
 #[test]
 fn an_idle_link_restores_the_credit_and_a_busy_one_does_not() {
     let credit_after = |second_ms, polls_empty: bool, below_htb| {
@@ -272,8 +273,8 @@ fn only_overload_drops_packets_that_could_be_marked() {
     assert!(full.ledger.drops().iter().all(|id| *id < 100 || *id == 9_999), "ECT is marked");
 }
 
-/// If no packet has ECT(1) or CE, the discipline is one queue whose packets are signalled with the
-/// square of the probability.
+/// Tests the discipline with packets that have neither ECT(1) nor CE. It is then one queue whose
+/// packets are signalled with the square of the probability.
 #[test]
 fn classic_traffic_alone_meets_pi2() {
     let mut rig = aged(&[], 3_000, 100, ms(60));

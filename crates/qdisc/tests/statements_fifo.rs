@@ -76,8 +76,9 @@ fn c05_pfifo_fast_serves_bands_strictly_by_the_map_of_priorities() {
     assert_eq!(rig.drain(ms(1)), want);
 }
 
-/// A ring of Linux clears sixteen places at once. At the end of the ring, it clears the remaining
-/// places (`__ptr_ring_discard_one`).
+/// Tests that the places of a `pfifo_fast` band become free in batches. A ring of Linux clears
+/// sixteen places at once. At the end of the ring, it clears the remaining places
+/// (`__ptr_ring_discard_one`).
 #[test]
 fn c05_places_of_a_pfifo_fast_band_become_free_in_batches() {
     let mut rig = offered("pfifo_fast", Value::Count(40), &[1_500; 40]);

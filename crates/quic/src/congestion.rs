@@ -2,15 +2,16 @@
 //!
 //! Source: RFC 9002 §7 and Appendix B. Amounts are in bytes. The controller grows the window and
 //! chooses the slow-start threshold, and this module keeps the recovery period. §7.8 advises
-//! against increasing an underutilized window: the data in flight are less than the window, and
-//! pacing does not limit sending. This module has Chromium's wider criterion of use
-//! (`IsCwndLimited` in `tcp_cubic_sender_bytes.cc`). The model was not compared with a run of
-//! Chromium. Differences from Appendix B, each pinned by a test:
+//! against increasing an underutilized window. By §7.8, a window is underutilized if the data in
+//! flight are less than the window and pacing does not limit sending. This module decides as
+//! Chromium does (`IsCwndLimited` in `tcp_cubic_sender_bytes.cc`), which counts more windows as
+//! used. The model was not compared with a run of Chromium. Differences from Appendix B, each
+//! pinned by a test:
 //!
-//! - the slow-start threshold after a congestion event is the controller's;
-//! - this module never reduces the window of a controller that always sets it (BBR). Persistent
-//!   congestion (§7.6.2) then has no effect, as in Chromium (`BbrSender`) and quinn-proto (`Bbr`),
-//!   and is not counted.
+//! - the congestion controller chooses the slow-start threshold after a congestion event;
+//! - this module never reduces the window if the controller sets the window itself at all times
+//!   (BBR). Persistent congestion (§7.6.2) then has no effect, as in Chromium (`BbrSender`) and
+//!   quinn-proto (`Bbr`), and is not counted.
 
 use aqmlab_core::{BitRate, Duration, Instant};
 use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};

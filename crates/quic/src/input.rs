@@ -1,7 +1,7 @@
 //! Datagrams in: packets, acknowledgements and frames.
 //!
-//! Source: RFC 9000 §12 and §13. Packets wait until their keys are known (RFC 9001 §5.7). At most
-//! as many packets wait as in Chromium (`kDefaultMaxUndecryptablePackets`).
+//! Source: RFC 9000 §12 and §13. Packets wait until their keys are known (RFC 9001 §5.7). The
+//! maximum number of waiting packets is Chromium's (`kDefaultMaxUndecryptablePackets`).
 
 use aqmlab_core::{
     Duration, Ecn, Instant, QuicAck, QuicDatagram, QuicFrame, QuicPacket, QuicSpace,

@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 9000 §8.1, §12.2, §13.1, §14.1; RFC 9002 §7.
 //!
-//! Difference: lost TLS data may leave although the congestion window is full.
+//! Difference: lost TLS data may be sent again although the congestion window is full.
 
 use aqmlab_core::{Ecn, Instant, QuicAck, QuicDatagram, QuicFrame, QuicPacket, QuicSpace};
 

@@ -360,13 +360,13 @@ impl Quad {
 
 /// The tournament tree for the actors of one rank.
 ///
-/// A key has the time in its upper half, and the ticket and the actor in its lower half. One
+/// A key holds the time in its upper half, and the ticket and the actor in its lower half. One
 /// comparison of keys therefore orders two calls.
 #[derive(Debug)]
 struct Tree {
     /// The keys of the four children of the root. Up to four actors need no other quad.
     root: Quad,
-    /// The quads of the other inner nodes: `lower[n]` has the keys of the children of node `n`,
+    /// The quads of the other inner nodes: `lower[n]` holds the keys of the children of node `n`,
     /// which are the nodes from `4n + 4` on. The nodes 0 to 3 are the children of the root. The
     /// actors are the nodes without a quad.
     lower: Vec<Quad>,

@@ -21,8 +21,8 @@ pub(crate) struct Link {
     pub(crate) own: bool,
     /// The radio that sends the packets, if the link is an 802.11n link.
     pub(crate) radio: Option<Place>,
-    /// The time for which a call of the link is requested, or [`Instant::NEVER`]. The agenda calls
-    /// a link with a radio only when the link's discipline may release a packet.
+    /// The time at which the agenda is to call the link, or [`Instant::NEVER`]. The agenda calls a
+    /// link with a radio only when the link's discipline may release a packet.
     pub(crate) called: Instant,
 }
 
@@ -250,9 +250,9 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Creates a packet, if possible in the memory of a packet that has arrived. Each field is
-    /// written in place, without a copy of the packet. The caller must set the header, which has
-    /// its former value.
+    /// Creates a packet, in the memory of a packet that has arrived if there is such memory. Each
+    /// field is written in place, without a copy of the packet. The caller must set the header,
+    /// which has its former value.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn create(&mut self, from: &Source, bytes: u32, codepoint: Ecn) -> Packet {

@@ -43,7 +43,7 @@ fn digest<O: Observer>(world: &World<O>) -> Digest {
     digest
 }
 
-/// Returns the outcome of a run without measurement. Its tables have only the counters of the
+/// Returns the outcome of a run without measurement. Its tables contain only the counters of the
 /// links.
 pub(crate) fn bare<O: Observer>(world: &World<O>) -> Outcome {
     let links = world.network.links.iter().map(|link| {

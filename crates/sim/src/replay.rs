@@ -1,7 +1,7 @@
 //! Compares a discipline with a recording of another implementation, operation by operation.
 //!
-//! A [`Recording`] has the operations of a discipline in order. Each operation is an enqueue or a
-//! dequeue, with its result and with the time that the discipline read. The agent records the
+//! A [`Recording`] contains the operations of a discipline in order. Each operation is an enqueue
+//! or a dequeue, with its result and with the time that the discipline read. The agent records the
 //! kernel's disciplines, but this module does not depend on a kernel. The hashes of the flows and
 //! the random numbers come from the recording. A different result for a packet therefore shows a
 //! difference between the disciplines.

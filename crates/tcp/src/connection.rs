@@ -194,8 +194,8 @@ impl Connection {
         self.poll_segment(now).map(std::mem::take)
     }
 
-    /// Returns the next segment to send, if any, as [`Self::poll_transmit`] does, but in its place
-    /// in the queue. The driver takes its parts from there.
+    /// Returns the next segment to send, if any, as [`Self::poll_transmit`] does, but leaves the
+    /// segment in its place in the queue. The driver takes the parts of the segment from there.
     #[inline]
     pub fn poll_segment(&mut self, now: Instant) -> Option<&mut Segment> {
         if self.tcb.app_acted {

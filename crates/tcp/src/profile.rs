@@ -198,7 +198,7 @@ impl Profile {
             "linux" => "Linux 6.1: SACK, RACK-TLP, PRR, F-RTO, autotuned windows",
             "linux-3.17" => "Linux 3.17: as linux, without RACK",
             "freebsd" => "FreeBSD 10.0 to 10.2: NewReno, SACK, byte counting, 100 ms delayed ACK",
-            "freebsd-10.3" => "FreeBSD 10.3: as freebsd, duplicates counted by SACK's reports",
+            "freebsd-10.3" => "FreeBSD 10.3: as freebsd, but SACK blocks decide on duplicate ACKs",
             _ => "Windows Server 2012: Compound, fixed delayed ACK",
         }
     }

@@ -116,8 +116,8 @@ fn a_lone_flow_fills_its_path_and_leaves_the_queue_empty() {
     }
 }
 
-/// Low samples of a limited window do not lower the bandwidth, even if they last longer than the
-/// filter's ten rounds.
+/// Tests that low samples of a limited window do not lower the bandwidth, even if they last longer
+/// than the filter's ten rounds.
 #[test]
 fn probing_the_round_trip_leaves_the_bandwidth() {
     let path = Path { mbit: 50, rtt: Duration::from_millis(8), buffer: 1_000 };

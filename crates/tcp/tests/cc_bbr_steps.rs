@@ -218,7 +218,8 @@ fn a_restart_from_idle_is_paced_at_the_bandwidth() {
     assert!((ratio - 1.25).abs() < 0.001, "{ratio}");
 }
 
-/// The drain phase ends as soon as the data in flight is at most the bandwidth-delay product.
+/// Tests that the drain phase of the gain cycle ends as soon as the data in flight is at most the
+/// bandwidth-delay product.
 #[test]
 fn the_draining_phase_ends_early_once_drained() {
     let mut script = Script::new();
@@ -254,8 +255,8 @@ fn a_loss_during_near_silence_does_not_lose_the_saved_window() {
     assert!(after + 2 >= before, "the window of {before} is back at once, not {after}");
 }
 
-/// During an idle period, the queue of a flow has emptied, so no probe of the round-trip time is
-/// needed.
+/// Tests that a restart after an idle period does not begin a probe of the round-trip time. The
+/// queue of the flow has emptied during the idle period, so no probe is needed.
 #[test]
 fn a_restart_from_idle_does_not_probe_the_round_trip() {
     for (idle, want) in [(true, PROBE_BW), (false, PROBE_RTT)] {
@@ -291,8 +292,8 @@ fn near_silence_ends_with_a_round_trip_only() {
     assert_eq!(mode(&*script.cc), PROBE_BW);
 }
 
-/// The minimum round-trip time is renewed after ten seconds. An exception is a sample of a single
-/// small segment, whose acknowledgement may have been delayed.
+/// Tests that a sample renews the minimum round-trip time after ten seconds, except a sample of a
+/// single small segment. The acknowledgement of such a segment may have been delayed.
 #[test]
 fn an_acknowledgement_that_may_be_delayed_renews_no_least_time() {
     for (bytes, want) in [(100, 100.0), (u64::from(MSS), 140.0)] {
@@ -331,7 +332,8 @@ fn a_timeout_restarts_the_search_for_the_full_pipe() {
     }
 }
 
-/// A transmission after a timeout finds nothing in flight, but is not a restart from idle.
+/// Tests that the pacing rate stays the same after a timeout. The retransmission finds nothing in
+/// flight, but is not a restart from idle.
 #[test]
 fn repair_after_a_timeout_keeps_the_rate() {
     let mut script = Script::new();
@@ -346,8 +348,8 @@ fn repair_after_a_timeout_keeps_the_rate() {
     assert_eq!(script.cc.pacing_rate(), rate);
 }
 
-/// The acknowledgement that ends the recovery of a timeout restores the window, with or without an
-/// event of the connection.
+/// Tests that the acknowledgement that ends the recovery of a timeout restores the window, with or
+/// without an event of the connection.
 #[test]
 fn the_window_is_restored_after_a_timeout() {
     let mut script = Script::new();

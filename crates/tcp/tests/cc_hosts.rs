@@ -6,8 +6,8 @@ use aqmlab_core::{Duration, Instant};
 use cc_path::steps::{acknowledge_for, lose, plain_ack, sample};
 use cc_path::{MSS, Path, Run, controller, fresh_window, gauge};
 
-/// FreeBSD's CUBIC reduces the window to 0.8 of the maximum. The window returns to the maximum
-/// after K = ∛(max·0.2/0.4).
+/// Tests that FreeBSD's CUBIC reduces the window to 0.8 of the maximum. The window returns to the
+/// maximum after K = ∛(max·0.2/0.4).
 #[test]
 fn freebsd_cubic_returns_to_its_maximum_after_its_k() {
     let segment = u64::from(MSS);
@@ -55,8 +55,8 @@ fn compounds_delay_window_fills_an_idle_path_and_yields_to_a_queue() {
     assert!(last < 0.7 * peak, "it yields as Reno's window makes a queue: {last} of {peak}");
 }
 
-/// After a loss at a window below the former maximum, the plateau is 0.9 of the window. The new
-/// window is 0.8 of the plateau, below the threshold of 0.8 of the window.
+/// Tests FreeBSD's CUBIC after a loss at a window below the former maximum. The plateau is 0.9 of
+/// the window. The new window is 0.8 of the plateau, below the threshold of 0.8 of the window.
 #[test]
 fn freebsd_leaves_recovery_at_the_reduced_maximum() {
     let segment = u64::from(MSS);
@@ -71,7 +71,8 @@ fn freebsd_leaves_recovery_at_the_reduced_maximum() {
     }
 }
 
-/// RFC 3465 §2.3: during go-back-N, a large acknowledgement grows the window by only one segment.
+/// Tests that a large acknowledgement during go-back-N grows the window by only one segment (RFC
+/// 3465 §2.3).
 #[test]
 fn freebsd_counts_one_segment_per_acknowledgement_while_it_repairs() {
     let segment = u64::from(MSS);

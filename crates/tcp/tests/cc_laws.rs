@@ -146,8 +146,8 @@ fn linux_cubic_follows_the_naive_law_to_the_segment() {
     }
 }
 
-/// C-82 for the window over time: the window follows the curve, and is back at its maximum when the
-/// time K has passed since the loss.
+/// Tests statement C-82 for the window over time: the window follows the curve, and is back at its
+/// maximum when the time K has passed since the loss.
 #[test]
 fn c82_the_window_returns_to_its_maximum_after_k() {
     for name in ["cubic", "cubic_rfc"] {
@@ -173,8 +173,8 @@ fn c82_the_window_returns_to_its_maximum_after_k() {
     }
 }
 
-/// At a window of 20 segments and a round-trip time of 10 ms, Reno grows faster than the cubic
-/// function.
+/// Tests CUBIC at a window of 20 segments and a round-trip time of 10 ms, at which Reno grows
+/// faster than the cubic function.
 #[test]
 fn at_a_small_bandwidth_delay_product_cubic_is_reno() {
     // In half a second, acknowledgements raise Reno's window with CUBIC's β by 50·8/15 segments.
@@ -206,8 +206,8 @@ fn after_a_timeout_linux_forgets_the_maximum_and_the_delay() {
     assert!(gauge(&*cc, "w_max") < 1.0);
 }
 
-/// Before the first loss CUBIC has no maximum. The window grows by at least one segment per twenty
-/// acknowledged segments.
+/// Tests that the window grows by one segment per twenty acknowledged segments before the first
+/// loss, when CUBIC has no maximum.
 #[test]
 fn linux_grows_by_a_twentieth_while_no_maximum_is_known() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
@@ -220,8 +220,8 @@ fn linux_grows_by_a_twentieth_while_no_maximum_is_known() {
     assert_eq!(window.cwnd, 420);
 }
 
-/// One window of acknowledgements grows the window by at most half, for any value of the cubic
-/// function.
+/// Tests that one window of acknowledgements grows the window by at most half, for any value of the
+/// cubic function.
 #[test]
 fn growth_is_at_most_half_a_window_per_round_trip() {
     for name in ["cubic", "cubic_rfc"] {
@@ -242,8 +242,8 @@ fn growth_is_at_most_half_a_window_per_round_trip() {
     }
 }
 
-/// For a second after growth resumes, Linux ignores delay samples, because they include the queue
-/// of the congestion.
+/// Tests that Linux ignores delay samples for a second after growth resumes, because these samples
+/// include the queue of the congestion.
 #[test]
 fn linux_takes_no_least_delay_right_after_recovery() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));
@@ -285,7 +285,7 @@ fn a_loss_takes_away_the_credit_gathered_for_growth() {
     assert_eq!(acknowledge(&mut window, 1, true), 0);
 }
 
-/// RFC 9438 §4.8: after a timeout, the curve starts at its plateau.
+/// Tests that the curve starts at its plateau after a timeout (RFC 9438 §4.8).
 #[test]
 fn after_a_timeout_the_rfc_starts_a_new_plateau() {
     let rtt = Duration::from_millis(40);
@@ -301,7 +301,8 @@ fn after_a_timeout_the_rfc_starts_a_new_plateau() {
     assert!((gauge(&*cc, "w_max") - 700.0).abs() < 1e-9 && gauge(&*cc, "k_s").abs() < 1e-9);
 }
 
-/// RFC 9438 §4.9: undoing a spurious reduction restores the curve as well as the window.
+/// Tests that the undo of a spurious reduction restores both the curve and the window (RFC 9438
+/// §4.9).
 #[test]
 fn a_spurious_reduction_restores_the_rfcs_curve() {
     let (mut cc, mut window) = (controller("cubic_rfc", &[]), fresh_window(1));
@@ -313,7 +314,7 @@ fn a_spurious_reduction_restores_the_rfcs_curve() {
     assert!((gauge(&*cc, "w_max") - 1_000.0).abs() < 1e-9);
 }
 
-/// An idle second moves the start of the epoch, so growth continues at the same point.
+/// Tests that an idle second moves the start of the epoch, so growth continues at the same point.
 #[test]
 fn idle_time_is_no_time_to_grow() {
     for name in ["cubic", "cubic_rfc"] {
@@ -337,7 +338,8 @@ fn idle_time_is_no_time_to_grow() {
     }
 }
 
-/// Time in which the application limits the sender does not move the window along the curve.
+/// Tests that the time in which the application limits the sender does not move the window along
+/// the curve.
 #[test]
 fn time_with_little_to_send_is_no_time_to_grow() {
     let rtt = Duration::from_millis(100);

@@ -39,8 +39,8 @@ fn hystart_leaves_slow_start_before_a_large_buffer_overflows() {
     }
 }
 
-/// On a fast path without a queue, only the length of the train of acknowledgements shows that the
-/// window fills half of the round trip.
+/// Tests that the train of acknowledgements ends slow start on a fast path without a queue. Only
+/// the length of the train shows that the window fills half of the round trip.
 #[test]
 fn hystart_sees_the_train_before_the_delay() {
     let path = Path { mbit: 100, rtt: Duration::from_millis(100), buffer: 5_000 };
@@ -57,8 +57,8 @@ fn hystart_sees_the_train_before_the_delay() {
     assert!((1_055..1_067).contains(&cwnd), "left at {cwnd} segments, rtt {rtt}");
 }
 
-/// RFC 9406 §4.2: in conservative slow start, growth is a quarter of the normal growth, for five
-/// rounds.
+/// Tests that the growth in conservative slow start is a quarter of the normal growth, for five
+/// rounds (RFC 9406 §4.2).
 #[test]
 fn hystart_plusplus_grows_at_a_quarter_for_five_rounds() {
     let plusplus = ("hystart", Value::Word("plusplus", &[]));
@@ -89,8 +89,8 @@ fn hystart_plusplus_grows_at_a_quarter_for_five_rounds() {
     assert_eq!(window.ssthresh, sizes[sizes.len() - 2], "left at the start of the last round");
 }
 
-/// The rise in delay that ends slow start is 1/8 of the minimum, at least 4 ms and at most 16 ms.
-/// The rise counts from the ninth sample of a round on.
+/// Tests the rise in delay that ends slow start: 1/8 of the minimum delay, at least 4 ms and at
+/// most 16 ms. The rise counts from the ninth sample of a round on.
 #[test]
 fn hystart_believes_a_rise_of_an_eighth_within_4_and_16_ms() {
     for (least_ms, rise_us, ends) in [
@@ -122,7 +122,7 @@ fn hystart_believes_a_rise_of_an_eighth_within_4_and_16_ms() {
     }
 }
 
-/// RFC 9406 §4.2: a round is judged after its eighth sample.
+/// Tests that a round is judged after its eighth sample (RFC 9406 §4.2).
 #[test]
 fn hystart_plusplus_judges_a_round_by_eight_samples() {
     for (raised, slows) in [(7, false), (8, true)] {
@@ -149,7 +149,7 @@ fn hystart_plusplus_judges_a_round_by_eight_samples() {
     }
 }
 
-/// After a timeout, Linux checks again whether to end slow start.
+/// Tests that Linux checks again after a timeout whether to end slow start.
 #[test]
 fn hystart_works_again_after_a_timeout() {
     let (mut cc, mut window) = (controller("cubic", &[]), fresh_window(1));

@@ -1,9 +1,9 @@
 //! Two hosts with FreeBSD's profiles must send the same segments as two hosts that run FreeBSD's
 //! own code.
 //!
-//! `tests/traces` has the recordings. Each recording has a scenario and, after the line `sent`,
-//! every segment with its time. `docs/explanation/validation.md` describes how the recordings were
-//! made.
+//! `tests/traces` contains the recordings. Each recording contains a scenario and, after the line
+//! `sent`, every segment with its time. `docs/explanation/validation.md` describes how the
+//! recordings were made.
 
 mod trace;
 

@@ -1,5 +1,5 @@
-//! Runs the scripts in `tests/scripts`, which has a folder for each mechanism. `support/script.rs`
-//! describes the grammar.
+//! Runs the scripts in `tests/scripts`, which contains a folder for each mechanism.
+//! `support/script.rs` describes the grammar.
 
 mod support;
 

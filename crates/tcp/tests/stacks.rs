@@ -6,7 +6,7 @@ use aqmlab_core::{Duration, Instant};
 use aqmlab_tcp::Profile;
 use support::{Pair, Wire, config};
 
-/// FreeBSD 10 has neither tail loss probes nor a reordering timer.
+/// Tests that FreeBSD 10 has neither tail loss probes nor a reordering timer.
 #[test]
 fn a_freebsd_host_that_writes_and_then_sends_without_end_probes_no_tail() {
     let host = || config(Profile::freebsd(), "newreno");

@@ -70,8 +70,9 @@ fn a_host_requests_what_its_setting_and_its_controller_want() {
     }
 }
 
-/// `tcp_ecn_clear_syn` clears only the flags. The socket of a controller that needs ECN still sends
-/// ECN-capable packets (`tcp_ecn_send_syn`).
+/// Tests that a retransmitted SYN keeps its ECN field and loses only the flags of its request
+/// (`tcp_ecn_clear_syn`). The socket of a controller that needs ECN still sends ECN-capable packets
+/// (`tcp_ecn_send_syn`).
 #[test]
 fn a_retransmitted_syn_keeps_its_ecn_field_without_a_request() {
     for (cc, field) in [("reno", Ecn::NotEct), ("dctcp", Ecn::Ect0)] {
@@ -303,8 +304,8 @@ fn dctcp_counts_the_segments_of_marked_acknowledgements() {
     assert_eq!(end.tcp.metrics().gauges, vec![("alpha", 0.9375), ("marks", 4.0)]);
 }
 
-/// RFC 8257 §3.2: when marks begin or end, a pending acknowledgement is first sent with the
-/// previous state. The new state is then acknowledged at once.
+/// Tests the acknowledgements of DCTCP when marks begin or end. A pending acknowledgement is first
+/// sent with the previous state, and the new state is then acknowledged at once (RFC 8257 §3.2).
 #[test]
 fn a_receiver_of_dctcp_echoes_each_mark() {
     let (mut end, _) = End::passive(host(0, "dctcp"), ace(0b011), Ecn::Ect0);
@@ -356,7 +357,8 @@ fn prague_without_accurate_ecn_is_reno() {
     assert!(end.write(100_000).iter().all(|segment| segment.ecn == Ecn::Ect1));
 }
 
-/// A DCTCP sender whose peer refuses ECN behaves as Reno, and its packets are not ECN-capable.
+/// Tests that a DCTCP sender whose peer refuses ECN behaves as Reno, and that its packets are not
+/// ECN-capable.
 #[test]
 fn dctcp_without_ecn_is_reno() {
     for answer in [0b000, 0b111] {

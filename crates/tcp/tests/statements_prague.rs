@@ -199,7 +199,7 @@ fn bursts_are_short() {
     assert!(longest > 1, "fast senders send bursts");
 }
 
-/// At low rates packets are smaller, so that two packets are sent per 25 ms.
+/// Tests that packets are smaller at low rates, so that two packets are sent per 25 ms.
 #[test]
 fn packets_shrink_at_low_rates() {
     let mut steady = Steady::new(1_000, 900_000);

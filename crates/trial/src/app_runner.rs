@@ -191,7 +191,7 @@ impl AppRunner {
         self.marks.next()
     }
 
-    /// Returns the findings on application number `app`: its own measures, its bytes read, its
+    /// Returns the findings on application number `app`: its own metrics, its bytes read, its
     /// notes, and `report`, the findings of the taps. Moves the notes out of the driver.
     ///
     /// # Panics

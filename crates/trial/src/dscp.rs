@@ -35,9 +35,9 @@ pub const CODEPOINTS: &[(&str, u8)] = &[
 /// the packet.
 ///
 /// Source: Linux 6.1 `ip_forward` and `ip_tos2prio` of `net/ipv4/route.c`. The kernel reads the
-/// byte that has the codepoint as in RFC 1349, whose type of service contains three bits of the
-/// codepoint. EF therefore gets the same band of `pfifo_fast` as best effort. The ECN field does
-/// not affect the priority.
+/// byte that contains the codepoint as in RFC 1349, whose type of service contains three bits of
+/// the codepoint. EF therefore gets the same band of `pfifo_fast` as best effort. The ECN field
+/// does not affect the priority.
 pub const fn priority(dscp: u8) -> u8 {
     const BEST_EFFORT: u8 = 0;
     const BULK: u8 = 2;

@@ -39,7 +39,7 @@ pub struct FlowFindings {
     pub read: [u64; 2],
     /// The sum of the propagation delays in both directions.
     pub rtt_base: Duration,
-    /// The application's own measures, by name.
+    /// The application's own metrics, by name.
     pub summary: Vec<(&'static str, f64)>,
     /// The metrics that the application recorded as it ran.
     pub notes: Notes,
@@ -47,7 +47,7 @@ pub struct FlowFindings {
 
 impl FlowFindings {
     /// Returns the findings on `app`, application number `flow`, at the end of the trial. `report`
-    /// has the findings of the taps. The caller adds the bytes read and the notes.
+    /// contains the findings of the taps. The caller adds the bytes read and the notes.
     ///
     /// # Panics
     ///
@@ -114,7 +114,7 @@ pub struct LinkFindings {
 
 impl LinkFindings {
     /// Returns the findings on a link, with the counters of its port. `busy` is the time that the
-    /// port spent sending; `report` has the sojourn times.
+    /// port spent sending; `report` contains the sojourn times.
     pub fn of(log: &PortLog, busy: Duration, report: QueueReport) -> Self {
         let drops = |reason: Reason| log.drops[reason.index()];
         Self {

@@ -2,8 +2,8 @@
 //! grow with its length.
 //!
 //! The step is doubled until the trial has at most the requested number of points. A bin of a
-//! coarse series is still exact, because it counts every measurement in it. Measures of the whole
-//! trial do not depend on the resolution.
+//! coarse series is still exact, because it counts every measurement in it. Numbers that describe
+//! the whole trial do not depend on the resolution.
 
 use aqmlab_core::Duration;
 

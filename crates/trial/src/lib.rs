@@ -12,7 +12,7 @@
 //! | [`app_runner`]| the driver of the applications                                        |
 //! | [`arguments`] | the arguments of a kind: disciplines, applications, controllers       |
 //! | `limits`      | bounds on the size of a trial                                         |
-//! | [`resolve`]   | the links, applications and TCP endpoints of a valid specification    |
+//! | [`mod@resolve`] | the links, applications and TCP endpoints of a valid specification    |
 //! | [`link`]      | the port and the radio of a link                                      |
 //! | [`endpoint`]  | the configuration of a TCP endpoint                                   |
 //! | `datagrams`   | the check that hosts do not fragment an application's datagrams       |

@@ -75,7 +75,7 @@ impl Notes {
         self.metrics.len() - 1
     }
 
-    /// Removes every second note of a metric.
+    /// Removes every second note of a metric, and doubles the stride of its later notes.
     fn thin(&mut self, place: usize) {
         let thinning = &mut self.metrics[place];
         let mut number = 0_usize;

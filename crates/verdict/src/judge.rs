@@ -58,7 +58,7 @@ struct Judged {
 struct Seed {
     number: u64,
     values: Vec<Option<f64>>,
-    /// For each need, the value of the measure that can lower the need's limits.
+    /// For each need, the value of the metric that can lower the need's limits.
     at_most: Vec<Option<f64>>,
     arrived: Option<f64>,
     share: Option<FairShare>,

@@ -71,7 +71,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Returns the measure `name` of the application itself, if it was recorded.
+    /// Returns the application's own metric `name`, if it was recorded.
     pub(crate) fn own(&self, name: &str) -> Option<f64> {
         self.own.get(name).copied()
     }

@@ -5,7 +5,7 @@
 //! has only the scores 100 and 0. The score is that of the worst part.
 //!
 //! Differences: the score is a number beside the verdict and never decides a verdict. The draft's
-//! throughput is the capacity of the network. An application that uses any rate available to it is
+//! throughput is the capacity of the network. An application that uses all available capacity is
 //! measured by its own rate. Any other application sends less than it could, so its fair share of
 //! the line counts if the share exceeds its own rate. The loss of a round trip is the probability
 //! that a packet is lost in either of the directions that carry data. The score is unknown if a
@@ -138,7 +138,7 @@ pub struct Quality {
     /// The median score of the component for the rate.
     pub rate_percent: Option<f64>,
     /// The part whose median value has the worst score: its name, this value and its limits. If the
-    /// score is unknown, a part that was not measured.
+    /// score is unknown, this is a part that was not measured.
     pub because: String,
     /// The median score with its interval.
     pub over_seeds: Option<Estimate>,
@@ -213,7 +213,7 @@ mod tests {
         Quality::over(&applied, &[(1, &Scores::of(&applied, measured))]).expect("one seed")
     }
 
-    /// The first case is the draft's example. The other cases change its loss or its rate.
+    /// Tests the draft's example, and variants of the example with another loss or another rate.
     #[test]
     fn c236_the_example_of_the_draft_has_the_score_50() {
         for (loss, rate, want) in [(2.0, 28.0, 50.0), (4.0, 28.0, 25.0), (2.0, 3.9, 0.0)] {
@@ -229,7 +229,8 @@ mod tests {
         );
     }
 
-    /// P50 and P95 have the score 50, and P99 has the score 100.
+    /// Tests that the worst percentile decides: P50 and P95 have the score 50, and P99 has the
+    /// score 100.
     #[test]
     fn c237_the_worst_percentile_decides() {
         let measured =

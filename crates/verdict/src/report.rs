@@ -59,7 +59,7 @@ impl Verdict {
 }
 
 /// A measured quantity as plain data: a [`Measure`] without the names of an application's own
-/// measures.
+/// metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs)] // the variants of `Measure`

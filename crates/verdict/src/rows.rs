@@ -36,8 +36,7 @@ pub const FLOW_NUMBERS: [&str; 23] = [
     "packets_received",
 ];
 
-/// Returns the measures in the table `apps` that judging reads. Callers may leave out other
-/// measures.
+/// Returns the metrics in the table `apps` that judging reads. Callers may leave out other metrics.
 pub fn app_metrics() -> BTreeSet<&'static str> {
     let needs = all_needs().flat_map(|kind| kind.needs);
     let own = needs.flat_map(|need| match need.measure {
@@ -60,14 +59,14 @@ pub struct FlowRow {
     pub numbers: [f64; FLOW_NUMBERS.len()],
 }
 
-/// A row of the table `apps`: one measure of an application.
+/// A row of the table `apps`: one metric of an application.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AppRow {
     /// The name of the application.
     pub flow: String,
-    /// The name of the measure, which ends with the unit if there is one.
+    /// The name of the metric, which ends with the unit if there is one.
     pub metric: String,
-    /// The value of the measure; NaN or infinite for a value that does not exist.
+    /// The value of the metric; NaN or infinite for a value that does not exist.
     pub value: f64,
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::rows::{AppRow, FlowRow};
 use crate::trial::{App, Trial};
 
-/// The measures of a transfer: the time that it took, and the bytes that it read.
+/// The metrics of a transfer: the time that it took, and the bytes that it read.
 pub(crate) const METRICS: [&str; 2] = ["completion_time_s", "read_bytes"];
 
 /// The completion time of a transfer, in one trial or over seeds.

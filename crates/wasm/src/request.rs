@@ -22,7 +22,7 @@ enum Request {
     /// Composes the trial of a scenario, runs it and judges its applications.
     Trial {
         scenario: Scenario,
-        /// The seeds of the runs. The answer has the digest and the tables of the first seed.
+        /// The seeds of the runs. The answer contains the digest and the tables of the first seed.
         seeds: Vec<u64>,
         /// The requested tables. An empty list requests none.
         tables: Vec<String>,
@@ -48,7 +48,7 @@ enum Scenario {
 }
 
 /// Returns the answer to the request in `text`, as a JSON object. The answer to a request that
-/// fails has the member `error` with the place and the problem.
+/// fails contains the member `error` with the place and the problem.
 pub fn answer(text: &str) -> String {
     let answer = read(text).and_then(|request| match request {
         Request::Run { spec, tables } => run(&spec, &tables),

@@ -57,8 +57,8 @@ class AdviceQuestion:
 class Advice:
     """The answer to an `AdviceQuestion`, which rests only on trials that ran.
 
-    `results` has the result of each gateway by name. `better` is the recommended gateway, if any.
-    `settings` has the commands that set up this gateway, by the kind of gateway. `seeds` and
+    `results` holds the result of each gateway by name. `better` is the recommended gateway, if any.
+    `settings` holds the commands that set up this gateway, by the kind of gateway. `seeds` and
     `trials` are the numbers of seeds and of trials.
     """
 

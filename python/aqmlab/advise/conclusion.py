@@ -50,7 +50,7 @@ class GatewayResult:
     """A gateway with its slowest sufficient tiers. Only tiers that were run count.
 
     `seeds_served` is the number of seeds in which no application is bad at the tier `served`.
-    `outcomes` has the outcome at each tier that was run.
+    `outcomes` holds the outcome at each tier that was run.
     """
 
     name: str

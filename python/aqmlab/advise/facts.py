@@ -34,7 +34,7 @@ class TierCount(Struct, frozen=True):
 
 
 class ByMedian(Struct, frozen=True):
-    """A tier that would suffice for `apps` if only median round-trip times counted."""
+    """The slowest tier that suffices for `apps` by the median of their round-trip times."""
 
     apps: tuple[str, ...]
     tier: str

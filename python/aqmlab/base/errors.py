@@ -104,9 +104,9 @@ def _with_hint(text: str, hint: str | None) -> str:
 
 
 def suggestion(got: str, known: Iterable[str]) -> str:
-    """Suggests the `known` name nearest to `got`.
+    """Suggests the name in `known` that is most similar to `got`.
 
-    If no name is similar, lists the first `known` names in alphabetical order.
+    If no name is similar, lists the first names of `known` in alphabetical order.
 
     >>> suggestion("fq_code", ["codel", "fq_codel"])
     'did you mean `fq_codel`?'

@@ -54,7 +54,7 @@ class OverheadSpec(_Spec, frozen=True, kw_only=True):
 
 
 class WifiSpec(_Spec, frozen=True, kw_only=True):
-    """A radio of 802.11n, and the driver's queue above it."""
+    """An 802.11n radio, and the driver's queue above it."""
 
     cell: Natural
     """The number of the medium. Radios with the same number share a medium."""

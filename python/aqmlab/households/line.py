@@ -97,7 +97,7 @@ def find(name: object) -> Line:
 
 
 def name_of(said: object) -> str:
-    """The name of the line that `said` means: its name, or one of its words.
+    """The name of the line for `said`, which is the line's name or one of its other names.
 
     Raises `BadValueError` for any other value, and for "dsl", which has two meanings.
 

@@ -52,34 +52,34 @@ def resolve(scenario: Scenario, folder: Path = Path()) -> Resolved:
     return Resolved(spec, (*own, *unlikely(spec)))
 
 
-def measure(said: Measure, duration_ns: int, warnings: list[str]) -> MeasureSpec:
-    """The measurements `said` in the simulator's form, for a trial of `duration_ns`.
+def measure(stated: Measure, duration_ns: int, warnings: list[str]) -> MeasureSpec:
+    """The settings of measurement `stated` in the form of a resolved trial of `duration_ns`.
 
-    If the interval ends after the trial, the function adds a warning to `warnings`. Raises
-    `ScenarioError` if the interval does not begin before the end of the trial.
+    If the statistics interval ends after the trial, the function adds a warning to `warnings`.
+    Raises `ScenarioError` if the interval does not begin before the end of the trial.
     """
-    from_ns = said.from_.ns
-    to_ns = said.to.ns if said.to is not None else None
+    from_ns = stated.from_.ns
+    to_ns = stated.to.ns if stated.to is not None else None
     end = Duration(duration_ns)
     if from_ns >= duration_ns:
         raise ScenarioError(
             "measure.from",
-            f"`{said.from_}` is not before the end of the trial, {end}",
+            f"`{stated.from_}` is not before the end of the trial, {end}",
             "make the trial longer, or set measure.from",
         )
     if to_ns is not None and to_ns > duration_ns:
         warnings.append(
-            f"measure.to is {said.to}, after the end of the trial; statistics end at {end}"
+            f"measure.to is {stated.to}, after the end of the trial; statistics end at {end}"
         )
         to_ns = duration_ns
     return MeasureSpec(
-        enabled=said.enabled,
+        enabled=stated.enabled,
         from_ns=from_ns,
         to_ns=to_ns,
-        window_ns=said.window.ns,
-        step_ns=said.step.ns,
-        sample_ns=said.sample.ns,
-        packets=said.packets,
-        series=said.series,
-        points=said.points,
+        window_ns=stated.window.ns,
+        step_ns=stated.step.ns,
+        sample_ns=stated.sample.ns,
+        packets=stated.packets,
+        series=stated.series,
+        points=stated.points,
     )

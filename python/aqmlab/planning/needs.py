@@ -29,10 +29,10 @@ def unused(trials: Iterable[PlannedTrial], report: Report) -> Iterator[str]:
 
 
 def stated(trials: Iterable[PlannedTrial], said: Mapping[str, _Stated]) -> dict[str, _Stated]:
-    """The stated values of the applications of `trials`, by the application's name.
+    """The values that a scenario states for applications of `trials`, by the application's name.
 
-    In `said`, a value belongs to one application or to all copies of an application. The value of a
-    single copy takes precedence.
+    `said` holds the values as the scenario states them: each for one application, or for all copies
+    of an application. The value of a single copy takes precedence.
     """
     found: dict[str, _Stated] = {}
     for trial in trials if said else ():

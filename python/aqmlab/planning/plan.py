@@ -24,7 +24,7 @@ In a TEACUP config, generators and links count as well.
 class PlannedTrial:
     """A trial of a plan on one engine.
 
-    `conditions` has the value of each loop by the name of its column. `spec` is the resolved trial.
+    `conditions` holds the value of each loop by its column. `spec` is the resolved trial.
     """
 
     id: str

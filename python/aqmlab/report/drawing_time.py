@@ -62,7 +62,7 @@ class ExpectedDrawing:
 
 
 def expected(kind: Kind, wanted: Iterable[Wanted]) -> ExpectedDrawing | None:
-    """Predicts the time of drawing `wanted`; `None` without an earlier drawing of this kind."""
+    """Predicts the time to draw all of `wanted`; `None` if nothing of this kind was ever drawn."""
     known = measurements.read(_FILE, _Known).get(kind, {})
     every = [one for drawings in known.values() for one in drawings]
     if not every:

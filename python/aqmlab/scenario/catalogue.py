@@ -113,8 +113,8 @@ _ELSEWHERE = {
 class Kind:
     """One discipline, application, congestion control or host profile.
 
-    `params` has the parameters by name. `default_cc` is the congestion control of a host profile.
-    `on_gateway` says whether an application runs on the gateway and not on a host of the home.
+    `params` holds the parameters by name. `default_cc` is the congestion control of a host profile.
+    `on_gateway` states whether an application runs on the gateway and not on a host of the home.
     """
 
     family: str

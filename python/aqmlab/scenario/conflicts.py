@@ -146,7 +146,7 @@ class Effects:
         ]
 
     def note(self, picks: Sequence[int], spec: Mapping[str, object]) -> None:
-        """Records the trial `spec` of a combination. `picks` has the index of a step for each loop.
+        """Records the trial `spec` of a combination. `picks` is the index of each loop's step.
 
         The caller records all combinations in one order, with the last loop innermost.
         """

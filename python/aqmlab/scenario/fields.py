@@ -215,7 +215,7 @@ class Value(BaseModel):
     def written_schema(
         cls, own: kind_schema.Properties, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """The schema of this value's notations. `own` has the schemas of its members by name."""
+        """The schema of this value's notations. `own` holds the schemas of its members by name."""
         return kind_schema.table(own)
 
 

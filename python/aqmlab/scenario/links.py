@@ -110,8 +110,8 @@ class _Gateway(_Port):
     """One direction of a gateway: a discipline before a shaped link."""
 
     rate: LineRateOrShare = Field(
-        description='the link\'s rate; with a modem also a share of its rate, `"95 %"`. The rate '
-        "may [vary](#rates-that-vary)"
+        description="the link's rate; with a modem also a share of the modem's rate, "
+        '`"95 %"`. The rate may [vary](#rates-that-vary)'
     )
     qdisc: Qdisc = Field(
         default_factory=_pfifo, description="the discipline before the link; `queue` is a synonym"

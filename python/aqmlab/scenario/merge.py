@@ -240,7 +240,7 @@ def covers(fixed: Iterable[str], address: str) -> bool:
 def _covered(given: Collection[str], address: str) -> bool:
     """Returns whether the expanded addresses `given` override everything that `address` sets.
 
-    A `given` address that ends with `kind` overrides the whole table.
+    An address in `given` that ends with `kind` overrides the whole table.
     """
     return all(
         f"{one}.kind" in given or any(above in given for above in _prefixes(one))

@@ -225,8 +225,8 @@ def _place(claim: Claim) -> list[tuple[int, str]]:
 class ClaimResult:
     """The verdict on a claim.
 
-    `word` is the verdict. `finding` has the checks; it is `None` if the claim cannot be judged for
-    another reason than undecided checks. `choices` are the choices of the study that the claim
+    `word` is the verdict. `finding` contains the checks. It is `None` if a reason other than
+    undecided checks prevents a judgement. `choices` are those choices of the study that the claim
     names.
     """
 

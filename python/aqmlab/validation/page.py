@@ -21,14 +21,14 @@ _MOST_ROWS = 200
 
 
 def write(made: Validation, path: Path) -> Path:
-    """Writes the report of `made` to `path`; returns `path`."""
+    """Writes the report of the validation `made` to `path`; returns `path`."""
     own_files.refuse(path)
     write_atomically(path, page(made).encode())
     return path
 
 
 def page(made: Validation) -> str:
-    """The report of `made` as HTML, with figures of the errors and of the worst cases."""
+    """The report of the validation `made` as HTML, with figures of errors and worst cases."""
     parts = [
         {
             "comparison": one,

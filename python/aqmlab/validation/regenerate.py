@@ -6,7 +6,7 @@ therefore already covers the grid.
 
 A stored trial runs again from its exact text with the agent that made it. The comparison therefore
 shows whether kernel, QEMU and recipe still give the same result. New trials use the agent that made
-most trials of the set, so that one agent makes all trials if possible. If this agent cannot run a
+most trials of the set, so that as few agents as possible make the set. If this agent cannot run a
 trial, the next agent of the set runs it. This package's agent is the last to be tried. With
 `--renew`, this package's agent makes all trials.
 """

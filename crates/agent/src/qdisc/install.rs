@@ -44,7 +44,7 @@ const LEAST_BPS: u64 = 8_000;
 pub(crate) struct Installed {
     /// The index of the discipline's device, in its namespace.
     pub(crate) device: u32,
-    /// The kernel's name of the discipline.
+    /// The kernel's name for the discipline.
     pub(crate) kind: &'static str,
     /// The direction of the discipline's packets.
     pub(crate) direction: Direction,

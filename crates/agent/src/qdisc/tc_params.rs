@@ -35,7 +35,7 @@ impl Chosen {
 
 /// A discipline in tc's form, and the JSON that tc should show after the installation.
 pub(crate) struct Wanted {
-    /// The kernel's name of the discipline.
+    /// The kernel's name for the discipline.
     pub(crate) kind: &'static str,
     /// The options in tc's command line.
     pub(crate) options: String,

@@ -34,7 +34,7 @@ impl Capture {
         Self { bytes, full: false }
     }
 
-    /// Keeps the headers of an IP packet of `ip_len` bytes that passed at `at`. `packet` has the
+    /// Keeps the headers of an IP packet of `ip_len` bytes that passed at `at`. `packet` holds the
     /// first bytes of the packet.
     pub(crate) fn keep(&mut self, packet: &[u8], at: Instant, ip_len: u32) {
         let head = &packet[..headers(packet).min(packet.len())];

@@ -150,7 +150,7 @@ pub(crate) fn order(records: &mut [Record]) {
 }
 
 /// Passes the packets to `meter`, and computes their digest and the number of packets sent. A
-/// received packet is matched with the earliest unmatched packet of the same key. `ended` has the
+/// received packet is matched with the earliest unmatched packet of the same key. `ended` holds the
 /// time of each flow that ended by itself.
 pub(crate) fn measure(
     records: &[Record],

@@ -14,7 +14,7 @@ const OURS: &[&str] = &["cubic", "reno", "bbr", "dctcp"];
 /// The parameters of CUBIC that are parameters of the kernel's module.
 const OF_CUBIC: &[&str] = &["hystart", "fast_convergence", "tcp_friendliness"];
 
-/// Returns the kernel's name of an endpoint's congestion controller; `cubic` if the endpoint names
+/// Returns the kernel's name for an endpoint's congestion controller; `cubic` if the endpoint names
 /// none.
 pub(super) fn controller(tcp: &TcpSpec) -> &'static str {
     tcp.cc.as_ref().map_or("cubic", |cc| cc.kind.name())

@@ -1,8 +1,8 @@
 //! The calls that a discipline's machine code makes, found in the memory of the running kernel.
 //!
-//! Sources: `/proc/kallsyms` has the addresses of functions, and `/proc/kcore` has the memory as an
-//! ELF core file (`fs/proc/kcore.c`). A direct call on x86-64 is the byte E8 and the distance from
-//! the next instruction to the called function.
+//! Sources: `/proc/kallsyms` lists the addresses of functions, and `/proc/kcore` contains the
+//! memory as an ELF core file (`fs/proc/kcore.c`). A direct call on x86-64 is the byte E8 and the
+//! distance from the next instruction to the called function.
 
 use std::fs::{self, File};
 use std::io;

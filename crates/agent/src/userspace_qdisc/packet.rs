@@ -2,8 +2,8 @@
 //!
 //! A discipline of the simulator gets a packet with the hash, ECN field, codepoint and length that
 //! the simulator would give it. The caller sets the priority. A TCP header has the fields that
-//! CAKE's filter of acknowledgements reads; another transport header has no content. The bytes of
-//! the packet are stored separately.
+//! CAKE's ACK filter reads. Any other transport header is empty. The bytes of the packet are stored
+//! separately.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,13 @@ use aqmlab_core::{
     TcpHeader, UdpHeader,
 };
 
-/// The offset of the byte that has the ECN field and the differentiated services field (RFC 791
-/// §3.1, RFC 3168 §5).
+/// The offset of the byte that contains the ECN field and the differentiated services field (RFC
+/// 791 §3.1, RFC 3168 §5).
 const SERVICES: usize = 1;
 /// The offset of the header checksum.
 const CHECKSUM: usize = 10;
-/// The bits of the fragment offset, all of which are zero only in the first fragment.
+/// The bits of the fragment offset. All of them are zero in an unfragmented packet and in a first
+/// fragment.
 const OFFSET: u16 = 0x1fff;
 const TCP: u8 = 6;
 const UDP: u8 = 17;

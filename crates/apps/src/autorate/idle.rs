@@ -6,8 +6,8 @@ pub(super) enum Idle {
     /// The line is in use.
     #[default]
     Busy,
-    /// The line was found idle once. The program has stored the name of the variable with the time,
-    /// which always has the current value, so the time until the next reply is not counted.
+    /// The line was found idle once. The program has stored the name of the variable that holds the
+    /// current time, and not its value. The time until the next reply is therefore not counted.
     Found,
     /// The line has been idle for `total` at the time `last`.
     Counted { total: i64, last: i64 },

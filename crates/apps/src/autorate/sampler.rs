@@ -36,7 +36,8 @@ impl Sampler {
     }
 
     /// Returns the time between two samples in microseconds. The program prints the rest of the
-    /// interval in tenths of a second. The sample takes some of a tie, which is rounded down.
+    /// interval in tenths of a second. The sample itself takes some time, so a value halfway
+    /// between two tenths is rounded down.
     pub const fn period(&self) -> i64 {
         (self.interval + 49_999) / 100_000 * 100_000
     }

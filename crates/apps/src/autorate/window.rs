@@ -14,9 +14,9 @@ impl Window {
         Self(vec![(0, [false; 2]); size].into())
     }
 
-    /// Adds a reply that exceeds its baseline by `delta`, and forgets the oldest. A direction is
-    /// delayed beyond its limit at the time of the reply. Returns the number of delayed replies of
-    /// each direction.
+    /// Adds a reply that exceeds its baseline by `delta`, and forgets the oldest. The reply counts
+    /// as delayed in a direction if `delta` exceeds the direction's limit at the time of the reply.
+    /// Returns the number of delayed replies of each direction.
     pub(super) fn push(&mut self, delta: i64, limits: [i64; 2]) -> [usize; 2] {
         self.0.pop_front();
         self.0.push_back((delta, limits.map(|limit| delta > limit)));

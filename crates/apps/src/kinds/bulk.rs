@@ -92,7 +92,7 @@ struct Bulk {
     sender: Side,
     is_quic: bool,
     zero_rtt: bool,
-    /// The number of bytes that each connection must carry; 0 stands for no end.
+    /// The number of bytes that each connection must carry; 0 sets no limit.
     size: u64,
     span: Option<Duration>,
     transfers: Vec<Transfer>,

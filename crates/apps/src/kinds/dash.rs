@@ -2,20 +2,20 @@
 //! segment.
 //!
 //! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny. The module `abr`
-//! has the rules of dash.js 2.0.0, and `bola` the rule of dash.js 2.9.3. While the buffer is below
-//! a limit, the player requests the next segment at once. At the highest rate the limit is 30 s, or
-//! 60 s for a video of at least 600 s or without end. At other rates the limit is 12 s. At or above
-//! the limit, the player checks again after a second. Unless the rate is fixed, a segment that
-//! takes too long is abandoned: the player resets the connection and opens a new connection. A
+//! implements the rules of dash.js 2.0.0, and `bola` the rule of dash.js 2.9.3. While the buffer is
+//! below a limit, the player requests the next segment at once. At the highest rate the limit is 30
+//! s, or 60 s for a video of at least 600 s or without end. At other rates the limit is 12 s. At or
+//! above the limit, the player checks again after a second. Unless the rate is fixed, a segment
+//! that takes too long is abandoned: the player resets the connection and opens a new connection. A
 //! failed request is repeated up to three times, each time after a second.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
 //! throughput counts the response's header with its body. The player chooses a rate before each
-//! request, as dash.js does since 2.1. In 2.0.0 the request comes first: `ScheduleController` calls
-//! `getNextFragment` while it evaluates the arguments of `getPlaybackQuality`. In 2.0.0, a choice
-//! therefore takes effect at the second request after the choice. For 10 s after an abandoned
-//! segment, this player may still choose a lower rate; 2.0.0 keeps its choice unless its buffer is
-//! empty.
+//! request, as dash.js has done since 2.1. In 2.0.0 the request comes first: `ScheduleController`
+//! calls `getNextFragment` while it evaluates the arguments of `getPlaybackQuality`. In 2.0.0, a
+//! choice therefore takes effect at the second request after the choice. For 10 s after an
+//! abandoned segment, this player may still choose a lower rate; 2.0.0 keeps its choice unless its
+//! buffer is empty.
 
 use aqmlab_core::{Args, BitRate, Bounds, Duration, Instant, Kind, Param, Side, Value};
 

@@ -17,11 +17,11 @@
 //! pktgen sleeps between packets. A sleep may be too long but never too short. `select` of FreeBSD
 //! 10 permits an excess of 1/16 of the timeout: `kern_select` shifts the timeout right by
 //! `tc_precexp`. `tc_precexp` is four, because the default of `kern.timecounter.alloweddeviation`
-//! is 5 %. The actual excess depends on other timers. The model draws it uniformly from zero to
-//! `oversleep` times the sleep.
+//! is 5 %. The actual excess depends on other timers. The model draws the excess uniformly from
+//! zero to `oversleep` times the sleep.
 //!
-//! Differences: sizes that are negative even after the shift count as zero. An update of many
-//! players is truncated to the payload of an Ethernet packet, while game engines split such
+//! Differences: packet sizes that are negative even after the shift by N·o count as zero. An update
+//! of many players is truncated to the payload of an Ethernet packet, while game engines split such
 //! updates.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};

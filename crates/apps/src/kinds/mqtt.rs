@@ -1,8 +1,8 @@
 //! MQTT: a sensor that publishes to a broker.
 //!
-//! Source: MQTT 3.1.1. Fixed headers have 2 to 5 bytes (§2.2). The model has CONNECT and CONNACK
-//! (§3.1, §3.2), and PUBLISH at quality of service 0, 1 and 2 (§3.3–3.7, §4.3). Quality 1 uses
-//! PUBACK; quality 2 uses PUBREC, PUBREL and PUBCOMP. The client sends PINGREQ if it has sent
+//! Source: MQTT 3.1.1. Fixed headers have 2 to 5 bytes (§2.2). The model implements CONNECT and
+//! CONNACK (§3.1, §3.2), and PUBLISH at quality of service 0, 1 and 2 (§3.3–3.7, §4.3). Quality 1
+//! uses PUBACK; quality 2 uses PUBREC, PUBREL and PUBCOMP. The client sends PINGREQ if it has sent
 //! nothing for the keep-alive time (§3.1.2.10). By default, as in Eclipse Paho, at most 20 messages
 //! await their acknowledgement; further messages are queued.
 //!

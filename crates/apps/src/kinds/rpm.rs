@@ -1,7 +1,7 @@
 //! Responsiveness under working conditions, in round trips per minute (RPM).
 //!
-//! Source: draft-ietf-ippm-responsiveness (a9c9536 of 2026-07-06). A client loads the line in one
-//! direction and measures round trips while the line is loaded. The load consists of endless
+//! Source: draft-ietf-ippm-responsiveness (commit a9c9536 of 2026-07-06). A client loads the line
+//! in one direction and measures round trips while the line is loaded. The load consists of endless
 //! transfers over HTTP/2, downloads (GET) or uploads (POST). By default it begins with one
 //! connection, and each interval adds one. Two kinds of probes request an object of one byte. A
 //! foreign probe opens a connection for its request. A self probe uses one of the connections of
@@ -17,7 +17,7 @@
 //! - `channel`: a connection with TLS and HTTP/2 and its two ends;
 //! - `foreign`: a foreign probe;
 //! - `direction`: the test of one direction;
-//! - `report`: the measures of one direction.
+//! - `report`: the metrics of one direction.
 //!
 //! The draft leaves some points open. Both directions are tested one after the other, the download
 //! first. The client knows no capacity before the end of the first interval, so the probes begin
@@ -61,7 +61,7 @@ const PROPORTION: Bounds = Bounds::Real(0.001, 1.0);
 pub const KINDS: &[Kind<dyn App>] = &[Kind {
     name: "rpm",
     summary: "A test of responsiveness under load, in round trips per minute",
-    source: "draft-ietf-ippm-responsiveness (a9c9536 of 2026-07-06)",
+    source: "draft-ietf-ippm-responsiveness (commit a9c9536 of 2026-07-06)",
     params: &[
         Param {
             name: "direction",

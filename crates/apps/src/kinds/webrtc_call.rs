@@ -2,11 +2,11 @@
 //! direction has its own Google congestion control.
 //!
 //! Source: libwebrtc as of June 2025; each module names the files that it follows. `gcc` is the
-//! controller, `feedback` has the reports (transport-wide numbers), and `pacer` has the pacer with
-//! its probes. `nack` has the retransmissions, and `protection` their share of the rate. `timing`
-//! has the de-jitter buffer of the picture, and `speech` has the sound. The following choices are
-//! judgements. For some of them, libwebrtc leaves the choice to the encoder. For the others, one
-//! simple rule replaces many:
+//! controller, `feedback` makes the reports (transport-wide numbers), and `pacer` is the pacer with
+//! its probes. `nack` handles the retransmissions, and `protection` computes their share of the
+//! rate. `timing` is the de-jitter buffer of the picture, and `speech` handles the sound. The
+//! following choices are judgements. For some of them, libwebrtc leaves the choice to the encoder.
+//! For the others, one simple rule replaces many:
 //!
 //! - The camera takes `fps` pictures per second. Below 250 kbit/s only every second picture is
 //!   encoded. While the pacer holds more than 100 ms of video at the target rate, frames are left

@@ -1,10 +1,10 @@
 //! The identity of a captured packet: its five-tuple, its length and its fingerprint.
 //!
 //! Source of the fingerprint: `spp` 0.3.6, a CRC-32 over fields that no router changes. The fields
-//! are those of `spp`'s bit code 511 (TCP) and 2111 (UDP), as in TEACUP. Differences: the CRC
-//! covers up to 20 bytes of payload, while `spp` uses 12 bytes. This module also reads IPv6. In
-//! addition to the CRC, this module compares the IP length and, in IPv4, the identification. TTL,
-//! DSCP, ECN and checksums are never compared.
+//! are those of `spp`'s bit code 511 (TCP) and 2111 (UDP), as in TEACUP. Differences: the CRC of a
+//! packet covers up to 20 bytes of its payload, while `spp` uses 12 bytes. This module also reads
+//! IPv6. In addition to the CRC, this module compares the IP length and, in IPv4, the
+//! identification. TTL, DSCP, ECN and checksums are never compared.
 
 use std::cmp::Ordering;
 use std::fmt;

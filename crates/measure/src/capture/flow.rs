@@ -1,4 +1,4 @@
-//! The second stage of SPP and the other measures, for one flow at two taps.
+//! The second stage of SPP and the other metrics, for one flow at two taps.
 
 use std::collections::BTreeMap;
 

@@ -31,7 +31,7 @@ pub(super) struct Flows {
     /// The flows by their tuple at tap 0.
     known: BTreeMap<Tuple, usize>,
     /// The flows by their tuple at tap 1, if an address translator lies between the taps. Each
-    /// entry has the flow, and whether the two canonical tuples have opposite directions.
+    /// entry holds the flow, and whether the two canonical tuples have opposite directions.
     aliases: BTreeMap<Tuple, (usize, bool)>,
     sides: Sides,
     held: usize,

@@ -151,7 +151,8 @@ impl<'a, W: Write> CaptureWriter<'a, W> {
 }
 
 /// Writes two captures, one at the tap in the home and one at the tap on the internet, and returns
-/// the outputs. `endpoints` has the endpoints of each connection. The run began `epoch` after 1970.
+/// the outputs. `endpoints` holds the endpoints of each connection. The run began `epoch` after
+/// 1970.
 ///
 /// # Errors
 ///

@@ -48,8 +48,8 @@ fn left_us(rate_bps: u64, arrivals: &[(u64, u32)]) -> Vec<u64> {
     left.iter().map(|(_, done)| done.as_nanos() / 1_000).collect()
 }
 
-/// C-73. FreeBSD 10.4 `serve_sched`: at 12 Mbit/s two full packets take two ticks; a packet of 90
-/// bytes takes 60 us of one tick.
+/// Tests statement C-73 (FreeBSD 10.4 `serve_sched`). At 12 Mbit/s two full packets take two ticks,
+/// and a packet of 90 bytes takes 60 us of one tick.
 #[test]
 fn dummynet_lets_packets_go_at_ticks() {
     let full = 1_500;
@@ -72,15 +72,15 @@ fn dummynet_lets_packets_go_at_ticks() {
     }
 }
 
-/// FreeBSD 10.4 `serve_sched` counts in bits: three packets that each take 2 2/3 ms take exactly 8
-/// ms together.
+/// Tests that a pipe counts its credit in bits (FreeBSD 10.4 `serve_sched`): three packets that
+/// each take 2 2/3 ms take exactly 8 ms together.
 #[test]
 fn dummynet_rounds_nothing_but_the_tick() {
     assert_eq!(left_us(3_000_000, &[(5_100, 1_000); 3]), [8_000, 11_000, 13_000]);
 }
 
-/// FreeBSD 10.4 `fq_codel_dequeue`: a pipe polls until the discipline is empty. Empty flows are
-/// removed from all lists, so the first flow that becomes active again is served first.
+/// Tests that a pipe polls until the discipline is empty (FreeBSD 10.4 `fq_codel_dequeue`). Empty
+/// flows are removed from all lists, so the first flow that becomes active again is served first.
 #[test]
 fn c96_a_pipe_that_runs_idle_makes_all_flows_new() {
     let ms = Instant::from_millis;
@@ -109,8 +109,9 @@ fn gauge(port: &Port, name: &str) -> f64 {
     port.gauges().iter().find(|(gauge, _)| *gauge == name).expect("such a gauge").1
 }
 
-/// FreeBSD 10.4 `dn_drain_scheduler`: at every tick, dummynet visits one of 64 buckets. In this
-/// test, the visits are at multiples of 64 ticks.
+/// Tests that a discipline loses its state when dummynet visits its idle pipe. At every tick
+/// dummynet visits one of 64 buckets (FreeBSD 10.4 `dn_drain_scheduler`). In this test, the visits
+/// are at multiples of 64 ticks.
 #[test]
 fn c95_what_is_idle_when_dummynet_looks_forgets_all() {
     let ms = |ms| Value::Duration(Duration::from_millis(ms));
@@ -131,7 +132,7 @@ fn c95_what_is_idle_when_dummynet_looks_forgets_all() {
     }
 }
 
-/// When a pipe is freed, the remaining credit of the tick is lost.
+/// Tests that the remaining credit of the tick is lost when a pipe is freed.
 #[test]
 fn a_pipe_taken_away_in_a_tick_owes_nothing_to_that_tick() {
     // 40 bytes take 0.32 ms. The garbage collector visits the pipe at 64 ms. Before that, the
@@ -143,8 +144,9 @@ fn a_pipe_taken_away_in_a_tick_owes_nothing_to_that_tick() {
     }
 }
 
-/// FreeBSD 10.4 `dummynet_io`: the first packet at an idle pipe sets the credit to zero, even if
-/// the discipline drops the packet. The pipe gains no credit for the time in which it was idle.
+/// Tests that the first packet at an idle pipe sets the credit to zero, even if the discipline
+/// drops the packet (FreeBSD 10.4 `dummynet_io`). The pipe gains no credit for the time in which it
+/// was idle.
 #[test]
 fn a_drop_at_an_idle_pipe_gives_no_credit() {
     let limit = [("limit", Value::Bytes(Bytes(1_000)))];

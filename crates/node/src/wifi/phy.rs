@@ -139,7 +139,7 @@ mod tests {
         HtRate::new(mcs, width, short_guard).unwrap()
     }
 
-    /// The values of tables 20-30 to 20-37 of IEEE Std 802.11-2012.
+    /// Tests the rates against tables 20-30 to 20-37 of IEEE Std 802.11-2012.
     #[test]
     fn rates_are_those_of_the_standard() {
         use Width::{Mhz20, Mhz40};
@@ -160,8 +160,8 @@ mod tests {
         assert_eq!(HtRate::new(32, Mhz20, false), None);
     }
 
-    /// The values are computed by hand: the bits divided by the bits of a symbol, rounded up, plus
-    /// the preamble.
+    /// Tests durations against values that were computed by hand: the bits divided by the bits of a
+    /// symbol, rounded up, plus the preamble.
     #[test]
     fn durations_are_those_that_the_standard_s_formulas_give() {
         use Width::{Mhz20, Mhz40};
@@ -199,8 +199,7 @@ mod tests {
         }
     }
 
-    /// The expected values are from ath9k's table of the bytes that fit into 4096 us,
-    /// `ath_max_framelen`.
+    /// Tests the number of bytes that fit into 4096 us against ath9k's table `ath_max_framelen`.
     #[test]
     fn what_fits_a_time_takes_no_longer_and_a_symbol_more_would() {
         let most = Duration::from_micros(4_096);

@@ -18,13 +18,13 @@ use aqmlab_core::{Duration, Instant, Packet, Rng};
 
 use super::phy::{DELIMITER, FRAMING, HtRate};
 
-/// `ATH_AGGR_MIN_QDEPTH`: the maximum number of aggregates that are ready for the hardware.
+/// The maximum number of aggregates that are ready for the hardware (`ATH_AGGR_MIN_QDEPTH`).
 const READY_AGGREGATES: usize = 2;
 /// The number of frames in a block-ack window.
 const WINDOW: u64 = 64;
-/// `ATH_AGGR_MINPLEN`: the smallest size in bytes of a frame in an aggregate, delimiter included.
+/// The smallest size in bytes of a frame in an aggregate, delimiter included (`ATH_AGGR_MINPLEN`).
 const LEAST_SUBFRAME: u32 = 256;
-/// `ATH_MAX_SW_RETRIES`: the maximum number of transmissions of a frame.
+/// The maximum number of transmissions of a frame (`ATH_MAX_SW_RETRIES`).
 const MOST_TRIES: u8 = 30;
 
 /// The configuration of a radio.

@@ -75,9 +75,9 @@ impl Rig {
     }
 }
 
-/// The test has a single saturated sender with full packets. Before each exchange there are an AIFS
-/// of 43 us and a mean backoff of 7.5 slots of 9 us. An exchange takes the durations in `phy`, a
-/// SIFS of 16 us, and the response.
+/// Tests the throughput against airtimes computed by hand, for a single saturated sender with full
+/// packets. Before each exchange there are an AIFS of 43 us and a mean backoff of 7.5 slots of 9
+/// us. An exchange takes the durations in `phy`, a SIFS of 16 us, and the response.
 #[test]
 fn throughput_is_what_airtimes_computed_by_hand_give() {
     for (mcs, frames, per_exchange, data_us, answer_us, want_mbit) in [
@@ -104,9 +104,9 @@ fn throughput_is_what_airtimes_computed_by_hand_give() {
     }
 }
 
-/// The model of Bianchi (2000) holds for two saturated stations, with windows of 16 slots doubled
-/// up to six times. Each station sends in a slot with probability 0.1046, so 5.52 % of exchanges
-/// are collisions.
+/// Tests two saturated stations against the model of Bianchi (2000), with windows of 16 slots
+/// doubled up to six times. Each station sends in a slot with probability 0.1046, so 5.52 % of
+/// exchanges are collisions.
 #[test]
 fn two_stations_share_the_medium_alike_and_collide_now_and_then() {
     let mut rig =
@@ -119,7 +119,7 @@ fn two_stations_share_the_medium_alike_and_collide_now_and_then() {
     assert!((0.050..0.060).contains(&share), "{share} of all exchanges");
 }
 
-/// A new packet waits for all 124 frames of a full driver on a slow medium.
+/// Tests that a new packet waits for all 124 frames of a full driver on a slow medium.
 #[test]
 fn a_packet_that_comes_last_waits_for_the_whole_driver() {
     let mut rig = Rig::new(&[config(7, 32)], 1).load(0, 124, 1_500);
@@ -177,8 +177,8 @@ fn a_frame_is_given_up_after_thirty_tries_and_no_longer_holds_others_back() {
     assert!(rig.cell.is_empty());
 }
 
-/// `dot11ShortRetryLimit` counts attempts: the hardware makes seven, and the driver then passes the
-/// frame to the hardware again.
+/// Tests that the hardware makes seven attempts, because `dot11ShortRetryLimit` counts attempts.
+/// The driver then passes the frame to the hardware again.
 #[test]
 fn the_hardware_returns_a_frame_after_seven_attempts() {
     let mut rig = Rig::new(&[RadioConfig { loss: 1.0, ..config(7, 1) }], 1).load(0, 1, 1_500);
@@ -192,7 +192,8 @@ fn the_hardware_returns_a_frame_after_seven_attempts() {
     assert_eq!(unanswered[..8], [1, 2, 3, 4, 5, 6, 0, 1]);
 }
 
-/// Between two exchanges, the medium is idle for at most the timeout and the largest window.
+/// Tests that the medium is idle between two exchanges for at most the timeout and the largest
+/// window.
 #[test]
 fn the_medium_is_never_left_idle_while_somebody_wants_it() {
     let lossy = RadioConfig { loss: 0.1, ..config(7, 32) };

@@ -3,8 +3,8 @@
 //!
 //! `outcomes.txt` records the output of FreeBSD's code for arrivals drawn from a seed. The code is
 //! `sys/netpfil/ipfw` of FreeBSD 10.4, compiled for user space and driven by a virtual clock. A
-//! line names a discipline, its pipe and its parameters. After the bar, the line has the number of
-//! packets dropped, the number of packets marked, and a digest of the outcomes, times and ECN
+//! line names a discipline, its pipe and its parameters. After the bar, the line states the number
+//! of packets dropped, the number of packets marked, and a digest of the outcomes, times and ECN
 //! fields of all packets. The test draws the same arrivals and expects the same outcomes.
 //! docs/explanation/traces.md describes the method.
 

@@ -1,4 +1,4 @@
-//! CoDel: bound the standing queue by signalling packets that waited too long.
+//! CoDel: bounds the standing queue by signals to packets that waited too long.
 //!
 //! Sources: RFC 8289 §5; Linux 6.1 `include/net/codel_impl.h` as Debian ships it (6.1.192); FreeBSD
 //! 10.4 `sys/netpfil/ipfw/dn_aqm_codel.{c,h}`. All three share one structure; a [`Dialect`] selects
@@ -61,9 +61,9 @@ pub struct Settings {
     pub mtu: Bytes,
     /// Whether ECN-capable packets are marked and not dropped.
     pub ecn: bool,
-    /// Linux: the sojourn above which every selected ECN-capable packet is marked.
+    /// The sojourn time above which every selected ECN-capable packet is marked (Linux).
     pub ce_threshold: Option<Duration>,
-    /// Linux's `fq_codel`: the packets to which `ce_threshold` applies.
+    /// The packets to which `ce_threshold` applies (Linux's `fq_codel`).
     pub selector: Selector,
 }
 
@@ -114,9 +114,9 @@ pub struct State {
     sojourn: u64,
     count: u32,
     last_count: u32,
-    /// FreeBSD: the size of the largest packet offered to the queue.
+    /// The size of the largest packet offered to the queue (FreeBSD).
     largest: u32,
-    /// Linux and FreeBSD: `1/√count` in units of `2^-16`.
+    /// `1/√count` in units of `2^-16` (Linux and FreeBSD).
     root: u16,
     dropping: bool,
 }
@@ -138,26 +138,28 @@ impl Default for State {
 }
 
 impl State {
-    /// FreeBSD: records the size of an offered packet, even if the packet is then dropped.
+    /// Raises the size of the largest packet to `len`, the size of an offered packet, if `len` is
+    /// larger. The packet counts even if it is then dropped (FreeBSD).
     #[inline]
     pub fn saw(&mut self, len: u32) {
         self.largest = self.largest.max(len);
     }
 
-    /// Linux's `fq_codel`: counts packets dropped at the limit as signals (C-30).
+    /// Counts packets dropped at the limit as signals, as in Linux's `fq_codel` (C-30).
     pub fn strengthen(&mut self, dropped: u32) {
         self.count = self.count.wrapping_add(dropped);
     }
 
-    /// FreeBSD's `fq_codel`: ends the dropping state and the interval above target of a flow that
-    /// becomes active (C-33). The call has no visible effect, because the law has already reset its
-    /// state when the queue became empty.
+    /// Ends the dropping state and the interval above target of a flow that becomes active, as in
+    /// FreeBSD's `fq_codel` (C-33). The call has no visible effect, because the law has already
+    /// reset its state when the queue became empty.
     pub fn wake(&mut self) {
         self.dropping = false;
         self.first_above_time = 0;
     }
 
-    /// Linux 3.5 to 4.6: for an empty queue, ends the dropping state but keeps `first_above_time`.
+    /// Ends the dropping state for an empty queue but keeps `first_above_time`, as in Linux 3.5 to
+    /// 4.6.
     pub fn stop_dropping(&mut self) {
         self.dropping = false;
     }
@@ -280,8 +282,8 @@ impl Codel {
         self.threshold(state, packet, cx)
     }
 
-    /// RFC 8289 §5.6, `dodequeue`: returns whether sojourn times have been above target for an
-    /// interval, with a sufficient backlog behind the head. A sojourn time equal to the target
+    /// Returns whether sojourn times have been above target for an interval, with a sufficient
+    /// backlog behind the head (RFC 8289 §5.6, `dodequeue`). A sojourn time equal to the target
     /// counts as above target. Updates `first_above_time`, and records the sojourn time of the
     /// head.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
@@ -316,8 +318,8 @@ impl Codel {
         self.judge(state, supply, now)
     }
 
-    /// RFC 8289 §5.5: signals the packet at the head and schedules the next signal. Returns whether
-    /// the signal is a mark, which the caller sets on the head.
+    /// Signals the packet at the head and schedules the next signal (RFC 8289 §5.5). Returns
+    /// whether the signal is a mark, which the caller sets on the head.
     #[cold]
     fn enter_dropping(
         &self,
@@ -338,8 +340,8 @@ impl Codel {
         marks
     }
 
-    /// RFC 8289 §5.5: sends every signal that is due, until a packet can leave. Returns whether the
-    /// caller must mark that packet.
+    /// Sends every signal that is due, until a packet can leave (RFC 8289 §5.5). Returns whether
+    /// the caller must mark that packet.
     #[cold]
     fn stay_dropping(
         &self,

@@ -171,8 +171,8 @@ impl Floyd {
         }
     }
 
-    /// Floyd, Gummadi and Shenker 2001 §4: `max_p` increases additively and decreases
-    /// multiplicatively.
+    /// Adapts `max_p`, which increases additively and decreases multiplicatively (Floyd, Gummadi
+    /// and Shenker 2001 §4).
     fn adapt(&mut self, now: Instant) {
         let Tuned { min, max, .. } = self.tuned;
         let part = 0.4 * (max - min);

@@ -201,7 +201,7 @@ impl Red {
         f64::from(self.max_p) / 4_294_967_296.0
     }
 
-    /// `red_adaptative_algo`: adapts `max_p`.
+    /// Adapts `max_p` (`red_adaptative_algo`).
     fn adapt(&mut self, now: Instant) {
         let scaled = match self.idle_since {
             Some(start) => self.table.decayed(self.qavg, now.since(start)),
@@ -260,8 +260,8 @@ fn thresholds(settings: &Settings) -> (u64, u64) {
     (min.min(max), max)
 }
 
-/// `tc_red_eval_ewma`: returns the smallest shift at which a burst of `burst` packets into an empty
-/// queue leaves the average below `min`, counted in packets; 31 if there is none.
+/// Returns the smallest shift at which a burst of `burst` packets into an empty queue leaves the
+/// average below `min`, counted in packets; 31 if there is none (`tc_red_eval_ewma`).
 fn ewma(min: f64, burst: u64) -> u32 {
     let room = burst as f64 + 1.0 - min;
     let mut weight = 0.5;
@@ -282,7 +282,7 @@ struct IdleTable {
 }
 
 impl IdleTable {
-    /// `tc_red_eval_idle_damping`: builds the table in ticks of 64 ns, `tc`'s unit of time.
+    /// Builds the table in ticks of 64 ns, `tc`'s unit of time (`tc_red_eval_idle_damping`).
     fn new(wlog: u32, avpkt: Bytes, rate: BitRate) -> Self {
         const TICKS_PER_SECOND: u64 = 1_000_000_000 / 64;
         let bits = u128::from(avpkt.0) * 8 * u128::from(TICKS_PER_SECOND);
@@ -299,7 +299,7 @@ impl IdleTable {
         Self { shifts, cell_log }
     }
 
-    /// `red_calc_qavg_from_idle_time`: returns the average after an idle time.
+    /// Returns the average after an idle time (`red_calc_qavg_from_idle_time`).
     fn decayed(&self, qavg: u64, idle: Duration) -> u64 {
         let idle = idle.as_micros().min(255 << self.cell_log);
         let shift = self.shifts[(idle >> self.cell_log) as usize & 255];

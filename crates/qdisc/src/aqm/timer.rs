@@ -54,8 +54,8 @@ impl Clock {
         Instant::from_nanos(tick * self.length())
     }
 
-    /// Returns the level of the wheel for a duration, as the binary logarithm of its slot width in
-    /// ticks.
+    /// Returns the binary logarithm of the slot width, in ticks, of the wheel's level for a timer
+    /// of `span` ticks.
     const fn shift(span: u64) -> u32 {
         let mut shift = 0;
         while shift < TOP_LEVEL && span >= LEVEL_SPAN << shift {

@@ -3,22 +3,22 @@
 //!
 //! Source: Linux 6.1 `net/sched/sch_cake.c` as Debian ships it (6.1.192).
 //!
-//! | Module         | Holds                                                                    |
-//! |----------------|--------------------------------------------------------------------------|
+//! | Module         | Holds                                                                     |
+//! |----------------|---------------------------------------------------------------------------|
 //! | [`settings`]   | the settings of CAKE, and tc's keywords for link layers and distances     |
 //! | [`diffserv`]   | the tin of each codepoint, and the tins' rates and weights                |
-//! | [`rate`]       | the kernel's time per byte in fixed point                                 |
-//! | [`length`]     | the length that the shaper charges for a packet                           |
-//! | [`shaper`]     | the clocks of the shaper                                                  |
-//! | [`sets`]       | the set-associative hash of flows and hosts                               |
-//! | [`chains`]     | the lists of new, old and decaying flows                                  |
-//! | [`tin`]        | the flows of a tin and their states                                       |
-//! | [`heap`]       | the heap that finds the longest queue                                     |
-//! | [`ack_filter`] | the removal of redundant acknowledgements                                 |
-//! | [`autorate`]   | the estimate of the rate of arrivals                                      |
-//! | [`cake`]       | the discipline's state and configuration                                  |
-//! | [`arrivals`]   | arrivals, and drops by overflow                                           |
-//! | [`departures`] | the choice of a tin, a flow and a packet                                  |
+//! | `rate`         | the kernel's time per byte in fixed point                                 |
+//! | `length`       | the length that the shaper charges for a packet                           |
+//! | `shaper`       | the clocks of the shaper                                                  |
+//! | `sets`         | the set-associative hash of flows and hosts                               |
+//! | `chains`       | the lists of new, old and decaying flows                                  |
+//! | `tin`          | the flows of a tin and their states                                       |
+//! | `heap`         | the heap that finds the longest queue                                     |
+//! | `ack_filter`   | the removal of redundant acknowledgements                                 |
+//! | `autorate`     | the estimate of the rate of arrivals                                      |
+//! | `cake`         | the discipline's state and configuration                                  |
+//! | `arrivals`     | arrivals, and drops by overflow                                           |
+//! | `departures`   | the choice of a tin, a flow and a packet                                  |
 //! | [`report`]     | the statistics that `tc -s` shows                                         |
 //!
 //! The law is [`crate::aqm::cobalt`].
@@ -28,8 +28,8 @@
 //! - the memory of a packet follows the buffers of one driver, as in `fq_codel` ([`crate::flows`]);
 //! - flows and hosts are hashed with a salt, while the kernel hashes them with a key drawn at boot;
 //! - packets are segments, so `split-gso` has nothing to split;
-//! - packets have no firewall mark, no class and no address translation, so `fwmark`, filters and
-//!   `nat` have no effect and are not parameters;
+//! - packets have no firewall mark and no class, and no NAT changes their addresses, so `fwmark`,
+//!   filters and `nat` have no effect and are not parameters;
 //! - `overhead` is not negative.
 
 mod ack_filter;

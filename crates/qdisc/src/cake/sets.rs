@@ -37,8 +37,8 @@ impl Default for Tags {
 }
 
 impl Tags {
-    /// Returns the slot of the flow with this hash, and how it was found; tags the slot. `is_used`
-    /// states whether a slot is in use.
+    /// Finds the slot of the flow with this hash, and tags the slot with the hash. Returns the
+    /// slot, and the way in which it was found. `is_used` states whether a slot is in use.
     #[inline]
     pub(super) fn find(&mut self, hash: u32, is_used: impl Fn(usize) -> bool) -> (usize, Way) {
         let own = hash as usize % SLOTS;

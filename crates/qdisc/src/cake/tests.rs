@@ -219,7 +219,8 @@ fn tags_are_searched_from_the_own_slot_on() {
     assert_eq!(tags.find(9 + 2_048, used), (9, Way::Collision));
 }
 
-/// The kernel does the same, so the packets that wait in slot 9 may leave after later packets.
+/// Tests that a flow whose tag was overwritten gets another slot, as in the kernel. The packets
+/// that wait in slot 9 may therefore leave after later packets.
 #[test]
 fn a_flow_whose_tag_was_taken_over_gets_another_slot() {
     let mut tags = Tags::default();
@@ -228,8 +229,8 @@ fn a_flow_whose_tag_was_taken_over_gets_another_slot() {
     assert_eq!(tags.find(9, |slot| slot != 12), (12, Way::Free));
 }
 
-/// `cake_heapify` stops after one level, so a queue that shrinks at the root may leave a root that
-/// is not the longest queue.
+/// Tests that the heap sifts down by one level only, as in `cake_heapify`. If the queue at the root
+/// shrinks, the root may therefore no longer be the longest queue.
 #[test]
 fn the_heap_sifts_down_by_one_level_only() {
     let mut heap = Heap::default();

@@ -1,7 +1,7 @@
 //! `cake`: a shaper, tins by DSCP, a queue per flow under COBALT, and fairness between hosts.
 //!
 //! Source: Linux 6.1 `net/sched/sch_cake.c` as Debian ships it (6.1.192); iproute2 6.1
-//! `tc/q_cake.c`. [`crate::cake`] has the parts, and the differences from the kernel.
+//! `tc/q_cake.c`. [`crate::cake`] contains the parts, and states the differences from the kernel.
 
 use aqmlab_core::{Args, BitRate, Bounds, Bytes, Duration, Kind, Param, Value};
 

@@ -64,7 +64,8 @@ pub(super) const INTERVAL: Param = Param {
     name: "interval",
     default: Value::Duration(Duration::from_millis(100)),
     bounds: bounds::MICROS,
-    doc: "Time for which the sojourn must exceed target before the first signal; a worst-case RTT.",
+    doc: "Time for which the sojourn time must exceed `target` before the first signal; a \
+          worst-case RTT.",
 };
 
 /// Returns the parameter `ecn`. The argument `on` is its default.

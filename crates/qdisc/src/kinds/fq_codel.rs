@@ -264,7 +264,7 @@ impl Variant for Linux {
     }
 }
 
-/// Linux's `fq_codel_drop`: drops packets of the queue with the most bytes. `tell` reports the
+/// Drops packets of the queue with the most bytes (Linux's `fq_codel_drop`). `tell` reports the
 /// number of drops to the law of that queue.
 #[cold]
 pub(super) fn shed_as_linux<S>(

@@ -49,7 +49,8 @@ pub const KINDS: &[Kind<dyn Qdisc>] = &[Kind {
             name: "burst",
             default: Value::Count(0),
             bounds: bounds::ROOM_OR_NONE,
-            doc: "Packets of a burst that passes unsignalled; 0 for (2 min + max) / (3 avpkt).",
+            doc: "Number of packets of a burst that passes without signals; 0 for \
+                  (2 min + max) / (3 avpkt).",
         },
         Param {
             name: "probability",
@@ -181,9 +182,9 @@ impl Qdisc for RedQueue {
         self.queue.backlog()
     }
 
-    /// Below HTB, the average queue length is constant while the queue is idle. `red_dequeue`
-    /// starts an idle period when it finds no packet, but `htb_dequeue` never polls a class without
-    /// packets.
+    /// Tunes the law to the rate of the link. Below HTB, also keeps the average queue length
+    /// constant while the queue is idle: `red_dequeue` starts an idle period when it finds no
+    /// packet, but `htb_dequeue` never polls a class without packets.
     fn attach(&mut self, to: Parent) {
         self.law.link_rate(to.rate);
         self.idle_from_request |= to.never_polls_empty;

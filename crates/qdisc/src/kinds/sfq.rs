@@ -197,7 +197,7 @@ impl Sfq {
         }
     }
 
-    /// Linux's `sfq_drop`: drops a packet of the longest queue. Among equally long queues, it
+    /// Drops a packet of the longest queue (Linux's `sfq_drop`). Among equally long queues, it
     /// chooses the queue that reached this length last. If all queues have one packet, it chooses
     /// the next queue in the round.
     fn overflow(&mut self, cx: &mut Cx<'_>) {
@@ -244,7 +244,7 @@ impl Sfq {
         }
     }
 
-    /// Linux's `sfq_rehash`: assigns the queued packets to slots again, flow by flow. Packets for
+    /// Assigns the queued packets to slots again, flow by flow (Linux's `sfq_rehash`). Packets for
     /// which no slot is free, or whose new slot is full, are dropped.
     fn rehash(&mut self, cx: &mut Cx<'_>) {
         let mut waiting = Vec::with_capacity(self.total.packets);

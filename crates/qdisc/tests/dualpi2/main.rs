@@ -2,9 +2,9 @@
 //!
 //! `outcomes.txt` records the output of Linux's code for arrivals drawn from a seed. The code is
 //! `net/sched/sch_dualpi2.c` of Linux 6.18, compiled for user space and driven by a virtual clock.
-//! A line names the link and the parameters. After the bar, the line has the number of packets
+//! A line names the link and the parameters. After the bar, the line states the number of packets
 //! dropped, the number of packets marked, and a digest. The digest covers each packet's outcome,
-//! time and ECN field, and the statistics. `whole.txt` has every packet of a few runs.
+//! time and ECN field, and the statistics. `whole.txt` lists every packet of a few runs.
 //! docs/explanation/traces.md describes the method.
 
 #![allow(unreachable_pub, reason = "the program that ran Linux's code shares these modules")]
@@ -120,8 +120,9 @@ fn the_module_does_what_linux_does() {
     compare(Polls::Empty);
 }
 
-/// The kernel restores the scheduler's credit at an empty dequeue. The module must also restore the
-/// credit if the link never polls the empty module.
+/// Tests that the module does the same if the link never polls it while it is empty. The kernel
+/// restores the scheduler's credit at an empty dequeue, so the module must restore the credit
+/// without such a poll.
 #[test]
 fn the_module_does_the_same_without_empty_polls() {
     compare(Polls::NeverEmpty);

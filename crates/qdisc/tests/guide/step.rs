@@ -1,4 +1,4 @@
-//! `step`: signal every packet that waited longer than a threshold.
+//! `step`: signals every packet that waited longer than a threshold.
 //!
 //! Source: RFC 8257 §3.1, with the time in the queue in place of its length.
 

@@ -139,8 +139,8 @@ fn the_mean_rate_is_over_the_time_that_an_application_ran() {
     }
 }
 
-/// An L4S flow that does not respond to marks still has a shorter queue than an equal flow without
-/// ECN.
+/// Tests that an L4S flow that does not respond to marks still has a shorter queue than an equal
+/// flow without ECN.
 #[test]
 fn dualpi2_has_a_short_queue_for_ect1_beside_an_upload() {
     let file = app("file", "bulk", &json!({"direction": "up"}));

@@ -16,7 +16,8 @@ fn numbers(outcome: &Outcome, table: &str, wanted: &str, column: &str) -> Vec<f6
     rows.filter(|(flow, _)| words[**flow as usize] == wanted).map(|(_, value)| *value).collect()
 }
 
-/// Linux sends a SYN within connect(2), so the SYNs of one process leave in the order of its calls.
+/// Tests that the SYNs of one process leave in the order of its calls, because Linux sends a SYN
+/// within connect(2).
 #[test]
 fn parallel_connections_open_in_the_order_in_which_they_are_opened() {
     let file = app("file", "bulk", &json!({"parallel": 5, "direction": "up"}));

@@ -174,10 +174,11 @@ fn pages_over_http3_open_sooner_and_resumed_ones_soonest() {
     assert!((http3 - resumed - 100.0).abs() < 10.0, "{http3} ms and {resumed} ms");
 }
 
-/// The initial window of QUIC has ten datagrams of 1452 bytes, up to 1418 bytes of them data. The
-/// server sends `HANDSHAKE_DONE` before its response. While it is in flight, only nine full
-/// datagrams fit into the window (RFC 9001 §4.1.2, RFC 9002 §7 and §7.2). TCP's initial window has
-/// ten segments of 1448 bytes. A response has 300 bytes in addition to its object.
+/// Tests that a response of ten datagrams saves no round trip over HTTP/3. The initial window of
+/// QUIC has ten datagrams of 1452 bytes, up to 1418 bytes of them data. The server sends
+/// `HANDSHAKE_DONE` before its response. While it is in flight, only nine full datagrams fit into
+/// the window (RFC 9001 §4.1.2, RFC 9002 §7 and §7.2). TCP's initial window has ten segments of
+/// 1448 bytes. A response has 300 bytes in addition to its object.
 #[test]
 fn a_response_of_ten_datagrams_saves_no_round_trip_over_http3() {
     let nine = 9 * 1_418 - 300;
@@ -207,9 +208,9 @@ fn pages_over_http3_survive_losses_and_close_their_connections() {
     }
 }
 
-/// A client whose packets are all lost gives up, although its server has heard nothing: over QUIC
-/// after 30 s without a packet, and over TCP after the last repetition of the SYN. On Linux this is
-/// after 127 s, and by up to an eighth later because of the timer wheel.
+/// Tests that a client whose packets are all lost gives up, although its server has heard nothing:
+/// over QUIC after 30 s without a packet, and over TCP after the last repetition of the SYN. On
+/// Linux this is after 127 s, and by up to an eighth later because of the timer wheel.
 #[test]
 fn a_client_that_gives_up_unheard_closes_the_connection() {
     for (transport, duration_s, closes_s) in

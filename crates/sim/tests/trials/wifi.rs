@@ -37,8 +37,9 @@ fn rtt_ms(outcome: &Outcome, quantile: &str) -> f64 {
     number(outcome, "flows", &[("flow", "ping"), ("direction", "up")], quantile)
 }
 
-/// A full aggregate of 21 frames takes 4028 us, and acknowledgements share the air. The throughput
-/// is below the 60 Mbit/s of datagrams alone, and far above the 31 Mbit/s without aggregates.
+/// Tests the throughput of a transfer on the air. A full aggregate of 21 frames takes 4028 us, and
+/// acknowledgements share the air. The throughput is below the 60 Mbit/s of datagrams alone, and
+/// far above the 31 Mbit/s without aggregates.
 #[test]
 fn a_transfer_gets_what_the_air_allows() {
     for direction in ["up", "down"] {
@@ -49,8 +50,8 @@ fn a_transfer_gets_what_the_air_allows() {
     }
 }
 
-/// The discipline cannot control the driver's queue. At 13 Mbit/s, the 124 frames of that queue
-/// take more than 90 ms, which CoDel does not measure.
+/// Tests that the discipline cannot control the driver's queue. At 13 Mbit/s, the 124 frames of
+/// that queue take more than 90 ms, which CoDel does not measure.
 #[test]
 fn a_discipline_does_not_control_what_waits_below_it() {
     let mut greedy = wireless("fq_codel", 1, &bulk("down"));
@@ -68,8 +69,8 @@ fn a_discipline_does_not_control_what_waits_below_it() {
     assert!(controlled < rtt / 2.0, "{controlled} ms with a short driver's queue, {rtt} with 124");
 }
 
-/// The shaper of CAKE lets packets wait although the driver has room. A call that fills the driver
-/// must not be repeated at the same instant.
+/// Tests the shaper of CAKE above a radio. The shaper lets packets wait although the driver has
+/// room. A call that fills the driver must not be repeated at the same instant.
 #[test]
 fn the_shaper_of_cake_limits_a_radio() {
     let mut spec = wireless("cake", 7, &bulk("down"));

@@ -45,7 +45,7 @@ impl FreeBsd {
         self.process_duplicate(tcb, header.ack, false).then_some(false)
     }
 
-    /// Processes a segment that has only an acknowledgement, outside recovery.
+    /// Processes a segment that contains only an acknowledgement, outside recovery.
     pub(super) fn process_plain_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader) {
         let prior = tcb.rate.delivered;
         let mut sample = PendingSample::new();

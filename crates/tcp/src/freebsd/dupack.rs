@@ -9,8 +9,8 @@ use crate::cc::{CcEvent, Signal};
 use crate::tcb::Tcb;
 
 impl FreeBsd {
-    /// Processes a duplicate acknowledgement. If the segment has the peer's first `fin`, nothing is
-    /// sent. Returns whether to process the rest of the segment.
+    /// Processes a duplicate acknowledgement. If the segment carries the peer's first `fin`,
+    /// nothing is sent. Returns whether to process the rest of the segment.
     pub(super) fn process_duplicate(&mut self, tcb: &mut Tcb, ack: u64, fin: bool) -> bool {
         if !Self::awaits_ack(tcb) || ack != tcb.snd.una {
             self.recovery.dup_acks = 0;
@@ -57,7 +57,7 @@ impl FreeBsd {
 
     /// Processes the third duplicate. Returns whether to process the rest of the segment. Without
     /// SACK, this is the case if the duplicate does not count after a recovery (RFC 6582), or if
-    /// the segment has a `fin`.
+    /// the segment carries a `fin`.
     fn fast_retransmit(&mut self, tcb: &mut Tcb, fin: bool) -> bool {
         if !tcb.options.sack && tcb.snd.una <= self.recovery.end {
             self.recovery.dup_acks = 0;
@@ -91,9 +91,9 @@ impl FreeBsd {
         false
     }
 
-    /// Limited transmit (RFC 3042): each of the first two duplicates sends a new segment, if there
-    /// is new data. With a `fin`, nothing is sent and the window stays enlarged. Returns whether to
-    /// process the rest of the segment.
+    /// Performs limited transmit (RFC 3042): sends a new segment for each of the first two
+    /// duplicates, if there is new data. With a `fin`, nothing is sent and the window stays
+    /// enlarged. Returns whether to process the rest of the segment.
     fn limited_transmit(&mut self, tcb: &mut Tcb, fin: bool) -> bool {
         let mss = u64::from(tcb.window.mss);
         let quota = self.recovery.limited_quota();

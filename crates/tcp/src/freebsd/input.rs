@@ -112,7 +112,7 @@ impl FreeBsd {
         }
     }
 
-    /// `DELAY_ACK`: returns whether the acknowledgement may be delayed.
+    /// Returns whether the acknowledgement may be delayed (`DELAY_ACK`).
     fn may_delay_ack(&self, tcb: &Tcb, len: u64) -> bool {
         tcb.timers.delayed_ack == Instant::NEVER
             && !self.quickack
@@ -211,7 +211,7 @@ impl FreeBsd {
         Some(part)
     }
 
-    /// Step 6 of RFC 793: updates the send window. Returns whether the segment updated the window.
+    /// Updates the send window (step 6 of RFC 793). Returns whether the segment updated the window.
     fn update_send_window(&mut self, tcb: &mut Tcb, header: &TcpHeader, part: Part) -> bool {
         let window = peer_window(tcb, header);
         let snd = &mut tcb.snd;

@@ -98,13 +98,13 @@ impl RttEstimator {
         wait.max(PERSIST.0).min(PERSIST.1)
     }
 
-    /// `TCP_REXMTVAL`: returns the timeout in ticks, before the slop and the maximum.
+    /// Returns the timeout in ticks, before the slop and the maximum (`TCP_REXMTVAL`).
     fn value(&self) -> u64 {
         self.minimum.max((((self.srtt >> 3) + self.rttvar) >> 2) as u64)
     }
 
-    /// `TCPT_RANGESET`: adds the slop to a timeout in ticks, and limits the sum to between `least`
-    /// and the maximum.
+    /// Adds the slop to a timeout in ticks, and limits the sum to between `least` and the maximum
+    /// (`TCPT_RANGESET`).
     fn range(&self, span: u64, least: u64) -> u64 {
         (span + self.slop).max(least).min(self.maximum)
     }
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::common::clock::Expiry;
 
-    /// A round-trip time of 100 ms counts as 101 ticks.
+    /// Tests the timeout after one sample of 100 ms, which counts as 101 ticks.
     #[test]
     fn c78_the_timeout_after_one_sample_of_100_ms() {
         let profile = Profile::freebsd();

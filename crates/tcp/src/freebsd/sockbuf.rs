@@ -151,8 +151,8 @@ impl FreeBsd {
     }
 }
 
-/// The mbufs of a send buffer. The list has the end of each mbuf's data, and the mbuf's memory in
-/// bytes.
+/// The mbufs of a send buffer. The list contains the end of each mbuf's data, and the mbuf's memory
+/// in bytes.
 #[derive(Debug, Default)]
 struct Mbufs {
     list: VecDeque<(u64, u64)>,

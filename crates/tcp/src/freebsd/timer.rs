@@ -106,8 +106,9 @@ impl FreeBsd {
         self.shift = (self.shift + 1).min(MAX_SHIFT);
     }
 
-    /// Sends the data that the window allows, or one byte into a closed window. Gives up the
-    /// connection if the peer has been silent for too long after the application has closed.
+    /// Sends the data that the window allows, or one byte if the window is closed. If the
+    /// application has closed the connection and the peer has been silent for too long, gives up
+    /// the connection instead.
     fn on_persist_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         if self.is_long_silent(tcb) {

@@ -47,8 +47,8 @@ impl CwndUsage {
         self.is_limited
     }
 
-    /// Returns whether the window limits the sender, so that it may grow (`tcp_is_cwnd_limited`).
-    /// In slow start, using more than half of the window is sufficient.
+    /// Returns whether the window limits the sender, so that the window may grow
+    /// (`tcp_is_cwnd_limited`). In slow start, using more than half of the window is sufficient.
     #[inline]
     pub(super) fn is_limited(&self, tcb: &Tcb) -> bool {
         self.is_limited

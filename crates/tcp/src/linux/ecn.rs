@@ -5,7 +5,7 @@
 //! `tcp_accecn_process`. The check of the first counter follows the patch "tcp: accecn: verify ACE
 //! counter in 1st ACK after AccECN negotiation" (October 2024), which RFC 9768 §3.2.2.4 permits.
 //!
-//! `common/ecn/accurate.rs` has the counters of accurate ECN (AccECN). `recovery.rs` reduces the
+//! `common/ecn/accurate.rs` holds the counters of accurate ECN (AccECN). `recovery.rs` reduces the
 //! window after a report.
 
 use aqmlab_core::{Ecn, Instant, TcpFlags, TcpHeader};

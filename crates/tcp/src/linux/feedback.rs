@@ -91,7 +91,8 @@ mod tests {
     use crate::common::scoreboard::Sent;
     use crate::linux::testing;
 
-    /// Linux counts a whole burst as in flight. Here each segment of a burst has its own count.
+    /// Tests a difference from Linux: Linux counts a whole burst as in flight, and in this model
+    /// each segment of a burst has its own count.
     #[test]
     fn each_segment_of_a_burst_has_its_own_count_of_data_in_flight() {
         let (_, mut tcb) = testing::open("bbr3");

@@ -204,9 +204,10 @@ impl Linux {
         }
     }
 
-    /// Sends `payload` new bytes, and the FIN if `tags` has it. Callers call [`Self::header`]
-    /// before, and for data also [`Self::on_data_sent`]. Retransmissions carry the control bits of
-    /// `tags`, but not `control`. `ends_skb` states whether the segment is the last of its `skb`.
+    /// Sends `payload` new bytes, and the FIN if `tags` contains it. The caller must first call
+    /// [`Self::header`] and, for data, [`Self::on_data_sent`]. Retransmissions carry the control
+    /// bits of `tags`, but not `control`. `ends_skb` states whether the segment is the last of its
+    /// `skb`.
     fn send_new(
         &mut self,
         tcb: &mut Tcb,
@@ -287,8 +288,9 @@ mod tests {
     use super::*;
     use crate::linux::testing;
 
-    /// `tcp_update_skb_after_send` compares the number of data segments including those of the
-    /// burst that was just sent.
+    /// Tests that pacing begins with the burst that contains the tenth data segment.
+    /// `tcp_update_skb_after_send` compares the number of data segments including the segments of
+    /// the burst that was just sent.
     #[test]
     fn the_burst_with_the_tenth_data_segment_is_the_first_that_is_paced() {
         let (mut linux, mut tcb) = testing::open("bbr");
@@ -300,7 +302,8 @@ mod tests {
         }
     }
 
-    /// Linux calls `tcp_event_data_sent` and adds to `data_segs_out` only for an `skb` with payload.
+    /// Tests that a FIN without payload is no data segment. Linux calls `tcp_event_data_sent` and
+    /// adds to `data_segs_out` only for an `skb` with payload.
     #[test]
     fn a_fin_without_payload_is_no_data_segment() {
         for (payload, is_data) in [(0, false), (1, true)] {

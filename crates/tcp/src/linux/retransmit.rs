@@ -107,8 +107,9 @@ impl Linux {
 mod tests {
     use crate::linux::testing;
 
-    /// `tcp_update_skb_after_send` compares the number of data segments including the one that was
-    /// just sent, so the tenth is the first that reserves time.
+    /// Tests that pacing begins with the tenth data segment, also for retransmissions.
+    /// `tcp_update_skb_after_send` compares the number of data segments including the segment that
+    /// was just sent.
     #[test]
     fn the_tenth_data_segment_is_the_first_that_is_paced_if_it_is_a_retransmission() {
         let (mut linux, mut tcb) = testing::open("bbr");
@@ -122,7 +123,7 @@ mod tests {
         }
     }
 
-    /// Linux would send the 100 bytes that fit.
+    /// Tests a difference from Linux, which would send only the 100 bytes that fit.
     #[test]
     fn a_segment_that_partly_fits_a_reduced_window_is_sent_as_a_whole() {
         let (mut linux, mut tcb) = testing::open("reno");

@@ -90,8 +90,8 @@ impl Linux {
         tcb.writer.waits_for_space = true;
     }
 
-    /// Performs one `write`, which may send data whenever an `skb` is full, and at its end. Returns
-    /// the number of bytes accepted.
+    /// Performs one `write`, which may send data each time an `skb` is full and when the `write`
+    /// ends. Returns the number of bytes accepted.
     fn write_once(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let goal = tcb.size_goal(tcb.current_mss());
         let mut left = bytes;

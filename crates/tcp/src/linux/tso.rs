@@ -193,8 +193,9 @@ mod tests {
     use crate::Profile;
     use crate::linux::testing;
 
-    /// `tcp_tso_autosize`: a burst is the data of 1/1024 s at 1.2 windows per round trip. On short
-    /// paths, `GSO_MAX` is added, halved for each 512 µs of the minimum round-trip time.
+    /// Tests that a burst is the data of 1/1024 s at 1.2 windows per round trip
+    /// (`tcp_tso_autosize`). On short paths, `GSO_MAX` is added, halved for each 512 µs of the
+    /// minimum round-trip time.
     #[test]
     fn a_burst_is_a_millisecond_or_two_segments() {
         for (cwnd, rtt_us, want) in [
@@ -217,7 +218,8 @@ mod tests {
         assert_eq!(tcb.tso_segments(1_448), 1);
     }
 
-    /// `tcp_cwnd_test`: a burst is at most half of the window, but at least one segment.
+    /// Tests that a burst is at most half of the window, but at least one segment
+    /// (`tcp_cwnd_test`).
     #[test]
     fn two_bursts_fit_the_window() {
         let (_, mut tcb) = testing::open("reno");

@@ -126,7 +126,8 @@ mod tests {
         assert_eq!(tcb.tsq_bound(), Some(1 << 20));
     }
 
-    /// The difference on `tcp_should_autocork`: only the limit holds a segment back.
+    /// Tests the difference stated in the head (`tcp_should_autocork`): only the limit holds a
+    /// segment back.
     #[test]
     fn a_small_write_does_not_wait_for_the_segments_in_the_queue() {
         let (mut linux, mut tcb) = testing::open("reno");

@@ -5,7 +5,7 @@
 //! `tcp_init_undo`, `tcp_may_undo`, `tcp_packet_delayed`, `tcp_undo_cwnd_reduction`,
 //! `tcp_try_undo_*`.
 //!
-//! `loss.rs` has F-RTO (RFC 5682), a further test for spurious timeouts. On FreeBSD,
+//! `loss.rs` implements F-RTO (RFC 5682), a further test for spurious timeouts. On FreeBSD,
 //! `freebsd/ack.rs` undoes spurious timeouts.
 
 use aqmlab_core::TcpHeader;
@@ -164,8 +164,8 @@ impl Linux {
         self.undo_reduction(tcb);
     }
 
-    /// Undoes the reduction if possible, and ends recovery unless a connection without SACK must
-    /// keep its state for now. Returns whether the state is kept.
+    /// Undoes the reduction if it was spurious, and ends recovery unless a connection without SACK
+    /// must keep its state for now. Returns whether the state is kept.
     pub(super) fn try_undo_recovery(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         if self.may_undo(tcb, header) {
             self.undo_reduction(tcb);
@@ -272,8 +272,9 @@ mod tests {
     use super::*;
     use crate::linux::testing;
 
-    /// Linux 6.1.100 `tcp_init_undo`: a recovery may begin while a probe is in flight. A duplicate
-    /// caused by the probe is then no evidence about the recovery's retransmissions.
+    /// Tests that a probe in flight counts as a retransmission of the recovery that begins
+    /// meanwhile (Linux 6.1.100 `tcp_init_undo`). A duplicate caused by the probe is then no
+    /// evidence about the recovery's retransmissions.
     #[test]
     fn a_probe_in_flight_counts_among_the_retransmissions() {
         for (probe, out, want) in [
@@ -294,8 +295,9 @@ mod tests {
         }
     }
 
-    /// Linux 6.1.113 `tcp_packet_delayed`: without a retransmission, every acknowledgement is for
-    /// an original. Without SACK, `retrans_stamp` is cleared early.
+    /// Tests that without a recorded retransmission an acknowledgement is for an original (Linux
+    /// 6.1.113 `tcp_packet_delayed`). A connection without SACK at `high_seq` is an exception: its
+    /// `retrans_stamp` may already be cleared.
     #[test]
     fn without_a_retransmission_every_arrival_is_an_original() {
         let header = TcpHeader { timestamps: true, ts_ecr: 50, ..TcpHeader::default() };

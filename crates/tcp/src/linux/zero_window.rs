@@ -100,8 +100,8 @@ mod tests {
     use super::*;
     use crate::linux::testing;
 
-    /// `tcp_write_wakeup` sends the head of the queue as it is, with PSH, if the window has room
-    /// for all of it.
+    /// Tests that a probe sends the head of the queue as it is, with PSH, if the window has room
+    /// for all of it (`tcp_write_wakeup`).
     #[test]
     fn a_probe_of_an_open_window_carries_the_fin_that_fits() {
         for (data, window, payload, fin) in

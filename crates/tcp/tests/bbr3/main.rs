@@ -2,10 +2,10 @@
 //!
 //! `outcomes.txt` records the decisions of Google's code for runs drawn from a seed. The code is
 //! `net/ipv4/tcp_bbr.c` of google/bbr, branch v3, compiled for user space and driven by a virtual
-//! clock. A line has the seed and, after the bar, the number of acknowledgements and a digest. The
-//! digest covers the window, the threshold, the pacing rate, the segment size and the burst after
-//! each acknowledgement. `whole.txt` has every decision of a few runs. docs/explanation/traces.md
-//! describes the method.
+//! clock. A line states the seed and, after the bar, the number of acknowledgements and a digest.
+//! The digest covers the window, the threshold, the pacing rate, the segment size and the burst
+//! after each acknowledgement. `whole.txt` lists every decision of a few runs.
+//! docs/explanation/traces.md describes the method.
 
 #![allow(
     unreachable_pub,

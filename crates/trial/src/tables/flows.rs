@@ -59,7 +59,7 @@ impl View<'_> {
         Table::new(columns)
     }
 
-    /// Returns the measures of one direction of a flow, by column.
+    /// Returns the values of one direction of a flow, by column.
     fn quantities(
         found: &FlowFindings,
         direction: Direction,

@@ -25,7 +25,7 @@ impl Default for Sum {
 }
 
 impl Sum {
-    /// Returns the measures of a host in one direction, by column. `all` is the number of bytes of
+    /// Returns the values of a host in one direction, by column. `all` is the number of bytes of
     /// all applications in this direction.
     fn quantities(self, all: u64) -> [(&'static str, f64); 4] {
         let from = self.from.min(self.to);

@@ -1,5 +1,5 @@
 //! The tables of the time series of flows and applications, and the table of the applications'
-//! measures.
+//! metrics.
 
 use aqmlab_core::{Duration, Instant};
 use aqmlab_measure::{Bin, Windows};

@@ -195,7 +195,7 @@ class Dataset:
         return found
 
     def _hold_against_tables(self, found: RecordedResults) -> None:
-        """Checks that the table `trials` has each trial of `found` once, with its digests.
+        """Checks that the table `trials` holds each trial of `found` once, with its digests.
 
         Raises `RequestError` if not, or if a file of the table is damaged.
         """

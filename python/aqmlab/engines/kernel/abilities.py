@@ -1,7 +1,7 @@
 """The trials that the kernel engine can run, as far as known before a machine starts.
 
 The agent decides whether it can run a trial (`aqmlab-agent check`), so this check and the machine
-refuse the same trials. Before the agent is built, `missing` finds the unsupported kinds.
+refuse the same trials. Before the agent is built, `missing` finds the unsupported parts of a trial.
 """
 
 from __future__ import annotations
@@ -39,8 +39,9 @@ def refusal(
 ) -> Refusal | None:
     """The reason why the agent, or another `program`, refuses a resolved trial, if it does.
 
-    If `build` is false and the agent is not built yet, only the kinds of the trial are checked.
-    Raises `MissingError` for missing requirements before it builds the agent.
+    If `build` is false and the agent is not built yet, the function checks only the links,
+    disciplines, host profiles and congestion controls of the trial. Raises `MissingError` for
+    missing requirements, before the agent is built.
     """
     _require_installed(run_on)
     if not build and not agent.is_there():
@@ -49,7 +50,10 @@ def refusal(
 
 
 def missing(spec: TrialSpec, qdisc_source: QdiscSource = "kernel") -> Iterator[Refusal]:
-    """Yields a refusal for each part of a trial whose kind the kernel engine does not have."""
+    """Yields a refusal for each part of a trial that the kernel engine does not support.
+
+    The checked parts are links, disciplines, host profiles and congestion controls.
+    """
     disciplines = kinds.kinds("disciplines", qdisc_source)
     hint = _WITH_SIM if qdisc_source == "kernel" else None
     for index, link in enumerate(spec.links):

@@ -179,7 +179,7 @@ def _modules(release: str) -> dict[str, cpio.ArchiveEntry]:
 
 
 def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.ArchiveEntry]:
-    """The archive entries of the `wanted` modules and the modules that they need.
+    """The archive entries of the modules `wanted`, and of the modules that these need.
 
     The entries are in a valid load order. A module that is built into the kernel has no entry, and
     neither has a module that the kernel lacks. Raises `MissingError` if the kernel lacks an

@@ -68,7 +68,7 @@ class LinuxKernel:
     def refusal(self, spec: TrialSpec, *, build: bool = True) -> Refusal | None:
         """The reason why the engine cannot run a trial, if there is one.
 
-        Raises `MissingError` for missing requirements before it builds the agent.
+        Raises `MissingError` for missing requirements, before the agent is built.
         """
         found = core_check.refusal(spec)
         return found or abilities.refusal(spec, self.qdisc_source, self.run_on, build=build)

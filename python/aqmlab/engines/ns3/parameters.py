@@ -16,9 +16,9 @@ class KindParameters:
 
     @classmethod
     def of(cls, family: str, given: KindSpec) -> KindParameters:
-        """The parameters of the kind of `given`, which is in the catalogue's `family`.
+        """The parameters of the kind that `given` names, in the `family` of the catalogue.
 
-        They are the stated values, and the catalogue's defaults for all others.
+        Parameters that `given` does not state have the catalogue's defaults.
         """
         entries = {entry["name"]: entry for entry in _core.catalogue()[family]}
         defaults = {param["name"]: param["default"] for param in entries[given.kind]["params"]}

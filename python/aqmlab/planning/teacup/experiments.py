@@ -51,8 +51,8 @@ class Varied:
 class Experiment:
     """One run of the testbed.
 
-    `variables` has the values of all variables, and `conditions` the values of the varied variables
-    by column, except the runs.
+    `variables` holds the values of all variables. `conditions` holds the values of the varied
+    variables by column, without the number of the run.
     """
 
     id: str

@@ -60,7 +60,7 @@ class NotModelledError(Exception):
 class Hosts:
     """The hosts and routers of the testbed.
 
-    `addresses` and `systems` have the addresses and the operating system by name. `fallback` is the
+    `addresses` and `systems` map names to addresses and operating systems. `fallback` is the
     operating system of the other names. `router_kernel` and `hosts_kernel` are the versions of the
     Linux kernels that the config names, or `None`.
     """

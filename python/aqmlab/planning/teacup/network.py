@@ -71,7 +71,8 @@ class Queue:
 class Network:
     """Links in the simulator's form, and the queues before them.
 
-    `home` has the networks of the home. With `shared_list`, each of several routers has all queues.
+    `home` holds the networks of the home. With `shared_list`, each of several routers has all
+    queues.
     """
 
     hosts: Hosts

@@ -67,7 +67,7 @@ VARIABLE = re.compile(r"V_[A-Za-z0-9_-]+")
 class Config:
     """The names that a config binds, with their values, and warnings about them.
 
-    `source` is the config's name for messages. `lines` has the location of each name.
+    `source` is the config's name for messages. `lines` holds the location of each name.
     """
 
     source: str

@@ -129,7 +129,7 @@ class ShownPart:
     def of(
         cls, frame: pl.DataFrame, looks: Mapping[str, Look], most_rtts: int = data.MOST_RTTS
     ) -> ShownPart:
-        """The part of `frame` that stays readable. `looks` has the look of each queue."""
+        """The part of `frame` that stays readable. `looks` holds the look of each queue."""
         rates, note_rates = data.chosen(frame, "rate_label", data.MOST_RATES, "rates")
         apps, note_apps = data.chosen(frame, "app", data.MOST_APPS, "applications")
         queues, note_queues = data.chosen_queues(frame, looks)

@@ -125,7 +125,7 @@ def files(
 ) -> Iterator[tuple[str, bytes]]:
     """Yields the name and the contents of each file of an experiment called `name`.
 
-    Runs the trial again for its packets. `ends` has the addresses and ports of applications, by
+    Runs the trial again for its packets. `ends` holds the addresses and ports of applications, by
     name. Applications without an entry keep the addresses of the captures. Raises `RequestError` if
     the trial's engine keeps no packets, or if the trial has too many applications.
     """

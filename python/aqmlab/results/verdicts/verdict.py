@@ -31,7 +31,7 @@ BySeed = tuple[tuple[int, float | None], ...]
 MeasureName: TypeAlias = Literal[
     "own", "one-way-delay", "round-trip", "loss", "fair-share", "transfer-time", "rate"
 ]
-"""A measured quantity; `own` stands for a measure of the application's kind."""
+"""A measured quantity; `own` stands for a metric of the application's kind."""
 
 
 class Estimate(msgspec.Struct, frozen=True):

@@ -231,7 +231,7 @@ class Shares(Panelled):
 
 
 def _by_flow(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Yields the rows of each flow and direction, ordered by time."""
+    """Yields the rows of each trial, flow and direction, ordered by time."""
     keys = [name for name in ("trial", "flow", "direction") if name in rows.columns]
     for _, line in rows.group_by(keys, maintain_order=True):
         yield line.sort("t_s")

@@ -23,9 +23,9 @@ use How::{Composed, DeviceQueue, Fixed, Is, OrComputed, Switch, Unread};
 
 /// A discipline that the kernel has.
 pub(super) struct Known {
-    /// The simulator's name of the discipline.
+    /// The simulator's name for the discipline.
     pub(super) ours: &'static str,
-    /// The kernel's name of the discipline.
+    /// The kernel's name for the discipline.
     pub(super) kernel: &'static str,
     /// The simulator's parameters, in the order in which tc expects them.
     pub(super) params: &'static [(&'static str, How)],

@@ -1,4 +1,4 @@
-//! The measures of the program.
+//! The metrics of the program.
 
 use aqmlab_core::{BitRate, Direction, Duration, Instant};
 
@@ -23,7 +23,7 @@ struct Rates {
     sum: f64,
 }
 
-/// The measures of the program.
+/// The metrics of the program.
 #[derive(Default)]
 pub(super) struct Report {
     pub(super) sent_packets: u64,

@@ -9,21 +9,21 @@ use std::collections::VecDeque;
 
 use aqmlab_core::{Duration, Instant};
 
-/// `BANDWIDTH_SAFETY`: the proportion of the throughput that may be used.
+/// The proportion of the throughput that may be used (`BANDWIDTH_SAFETY`).
 pub(crate) const SAFETY: f64 = 0.9;
-/// `AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD`: the number of samples in the average.
+/// The number of samples in the average (`AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD`).
 const SAMPLES: usize = 3;
-/// `RICH_BUFFER_THRESHOLD`: the buffer above which the highest rate is chosen.
+/// The buffer above which the highest rate is chosen (`RICH_BUFFER_THRESHOLD`).
 const RICH_BUFFER: Duration = Duration::from_secs(20);
-/// `INSUFFICIENT_BUFFER_SAFETY`: the minimum time between two applications of the
-/// insufficient-buffer rule.
+/// The minimum time between two applications of the insufficient-buffer rule
+/// (`INSUFFICIENT_BUFFER_SAFETY`).
 const RECHECK: Duration = Duration::from_secs(1);
-/// `GRACE_TIME_THRESHOLD`: the time after the first byte of a segment in which the segment is not
-/// abandoned.
+/// The time after the first byte of a segment in which the segment is not abandoned
+/// (`GRACE_TIME_THRESHOLD`).
 const GRACE: Duration = Duration::from_millis(500);
-/// `ABANDON_TIMEOUT`: the time after an abandoned segment in which the rate does not rise.
+/// The time after an abandoned segment in which the rate does not rise (`ABANDON_TIMEOUT`).
 pub(crate) const LOCK_OUT: Duration = Duration::from_secs(10);
-/// `MAX_MEASUREMENTS_TO_KEEP`: the number of samples stored.
+/// The number of samples stored (`MAX_MEASUREMENTS_TO_KEEP`).
 const KEPT: usize = 20;
 
 /// The input of a rule.
@@ -103,20 +103,21 @@ impl DashJs {
         strong.or_else(|| Self::throughput(view, throughputs)).unwrap_or(view.quality)
     }
 
-    /// DEFAULT: returns the result of [`index_for`] for the average throughput, if the buffer is
-    /// LOADED and there is a sample.
+    /// Returns the result of [`index_for`] for the average throughput, if the buffer is LOADED and
+    /// there is a sample (a DEFAULT rule).
     fn throughput(view: View, throughputs: &Throughputs) -> Option<usize> {
         let kbps = throughputs.safe_kbps(SAMPLES).filter(|_| view.loaded)?;
         Some(index_for(view.rates, kbps))
     }
 
-    /// STRONG: returns the index of the highest rate if the buffer is above [`RICH_BUFFER`].
+    /// Returns the index of the highest rate if the buffer is above [`RICH_BUFFER`] (a STRONG
+    /// rule).
     fn occupancy(view: View) -> Option<usize> {
         (view.buffer > RICH_BUFFER).then(|| view.top())
     }
 
-    /// STRONG: returns the index of the lowest rate if the buffer has become EMPTY, at most once
-    /// per [`RECHECK`].
+    /// Returns the index of the lowest rate if the buffer has become EMPTY, at most once per
+    /// [`RECHECK`] (a STRONG rule).
     fn insufficient(&mut self, view: View) -> Option<usize> {
         let settled = self.emptied.is_none_or(|last| view.now.since(last) >= RECHECK);
         if !view.loaded_once || view.loaded || !settled {

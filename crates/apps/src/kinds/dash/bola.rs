@@ -12,16 +12,16 @@ use aqmlab_core::{Duration, Instant, math};
 
 use super::abr::{Throughputs, View, index_for};
 
-/// `MINIMUM_BUFFER_S`: the buffer level in seconds up to which BOLA never waits.
+/// The buffer level in seconds up to which BOLA never waits (`MINIMUM_BUFFER_S`).
 const MINIMUM_S: f64 = 10.0;
-/// `MINIMUM_BUFFER_PER_BITRATE_LEVEL_S`: the seconds that each rate adds to the target.
+/// The seconds that each rate adds to the target (`MINIMUM_BUFFER_PER_BITRATE_LEVEL_S`).
 const PER_LEVEL_S: f64 = 2.0;
-/// `PLACEHOLDER_BUFFER_DECAY`: the factor by which each arrival of a segment reduces the
-/// placeholder.
+/// The factor by which each arrival of a segment reduces the placeholder
+/// (`PLACEHOLDER_BUFFER_DECAY`).
 const DECAY: f64 = 0.99;
 /// The player's stable buffer time in seconds, the minimum of the buffer target.
 const STABLE_S: f64 = 12.0;
-/// `AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD`: the number of samples in the average.
+/// The number of samples in the average (`AVERAGE_THROUGHPUT_SAMPLE_AMOUNT_VOD`).
 const SAMPLES: usize = 4;
 /// The ratio of neighbouring samples at and above which more samples are averaged.
 const RAISING_RATIO: f64 = 1.3;

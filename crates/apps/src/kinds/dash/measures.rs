@@ -15,7 +15,7 @@ use crate::quantiles::{Quantiles, Summary};
 
 const STALL_WEIGHT: f64 = 4.22;
 
-/// The measures over the segments of a session.
+/// The metrics over the segments of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Measures {
     achieved: Quantiles,
@@ -63,7 +63,7 @@ impl Measures {
         Some(self.represented.mean()? - bother / segments)
     }
 
-    /// Returns the measures of the session.
+    /// Returns the metrics of the session.
     pub(crate) fn report(&self, player: &Player) -> Summary {
         let (stalls, stalled) = player.stalls();
         let mut out = vec![

@@ -15,7 +15,7 @@ use crate::{ConnId, Io, Notice, Open};
 const INITIAL_KBPS: f64 = 1_000.0;
 /// The time after which the scheduler checks again if nothing is to be requested.
 const POLL: Duration = Duration::from_secs(1);
-/// `STABLE_BUFFER_TIME`: the buffer target at every rate except the highest.
+/// The buffer target at every rate except the highest (`STABLE_BUFFER_TIME`).
 const STABLE: Duration = Duration::from_secs(12);
 /// The buffer target at the highest rate, for videos shorter than [`LONG`].
 const AT_TOP: Duration = Duration::from_secs(30);
@@ -25,14 +25,14 @@ const AT_TOP_LONG: Duration = Duration::from_secs(60);
 const LONG: Duration = Duration::from_secs(600);
 /// The maximum throughput recorded, in bits per second, for segments that take no time.
 const FASTEST_BPS: f64 = 1e12;
-/// `FRAGMENT_RETRY_ATTEMPTS`: the maximum number of repetitions of a failed request.
+/// The maximum number of repetitions of a failed request (`FRAGMENT_RETRY_ATTEMPTS`).
 const RETRIES: u32 = 3;
-/// `FRAGMENT_RETRY_INTERVAL`: the time before a repetition.
+/// The time before a repetition (`FRAGMENT_RETRY_INTERVAL`).
 const RETRY: Duration = Duration::from_secs(1);
-/// `ABANDON_MULTIPLIER` of dash.js 2.0.0: the estimated download time, in segment lengths, at and
-/// above which a download is abandoned.
+/// The estimated download time, in segment lengths, at and above which a download is abandoned
+/// (`ABANDON_MULTIPLIER` of dash.js 2.0.0).
 const PATIENCE: f64 = 1.5;
-/// `ABANDON_MULTIPLIER` of dash.js 2.9.3.
+/// The value of [`PATIENCE`] in dash.js 2.9.3.
 const PATIENCE_BOLA: f64 = 1.8;
 
 /// The rule that chooses the rate.
@@ -363,7 +363,7 @@ impl Session {
         self.wake_in(RETRY, io);
     }
 
-    /// Returns the measures until `now`, or until the session ended.
+    /// Returns the metrics until `now`, or until the session ended.
     pub(crate) fn summary(&self, now: Instant) -> Summary {
         let mut player = self.player.clone();
         if self.running {

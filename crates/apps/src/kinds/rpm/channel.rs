@@ -6,8 +6,8 @@ use crate::pipe::Pipe;
 use crate::tls::{CERTIFICATES, FINISH, FINISHED, HELLO};
 use crate::{ConnId, Io, Open};
 
-/// The bytes of a DATA frame of a body without end: the initial `SETTINGS_MAX_FRAME_SIZE` and the
-/// frame's header (RFC 9113 §4.1, §6.5.2).
+/// The length in bytes of a DATA frame of an endless body: the initial `SETTINGS_MAX_FRAME_SIZE`
+/// and the frame's header (RFC 9113 §4.1, §6.5.2).
 pub(crate) const FRAME: u64 = 16_384 + 9;
 
 /// The sizes of messages, and the length of the TLS handshake.

@@ -274,7 +274,7 @@ impl DirectionTest {
         }
     }
 
-    /// Adds the measures of this direction to `out`.
+    /// Adds the metrics of this direction to `out`.
     pub(crate) fn report(&self, now: Instant, out: &mut Summary) {
         let names = Names::of(self.direction);
         names.report(&self.history, self.config.trim, self.ended.unwrap_or(now), out);

@@ -1,11 +1,11 @@
-//! The measures of one direction.
+//! The metrics of one direction.
 
 use aqmlab_core::{Direction, Instant};
 
 use super::history::History;
 use crate::quantiles::Summary;
 
-/// The names of the measures of one direction.
+/// The names of the metrics of one direction.
 pub(crate) struct Names {
     pub(crate) responsiveness: &'static str,
     foreign: &'static str,
@@ -53,12 +53,12 @@ const NAMES: [Names; 2] = [
 ];
 
 impl Names {
-    /// Returns the names of the measures of `direction`.
+    /// Returns the names of the metrics of `direction`.
     pub(crate) const fn of(direction: Direction) -> &'static Self {
         &NAMES[direction.index()]
     }
 
-    /// Adds the measures of `history`, whose last interval ends at `end`, to `out`.
+    /// Adds the metrics of `history`, whose last interval ends at `end`, to `out`.
     pub(crate) fn report(&self, history: &History, trim: f64, end: Instant, out: &mut Summary) {
         let means = history.means(trim);
         let measures = [

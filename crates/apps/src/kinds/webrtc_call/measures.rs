@@ -1,4 +1,4 @@
-//! The measures of a direction, and the rows of its time series.
+//! The metrics of a direction, and the rows of its time series.
 
 use aqmlab_core::Instant;
 
@@ -94,7 +94,7 @@ pub(super) fn note(leg: &mut Leg, io: &mut dyn Io) {
     }
 }
 
-/// Returns the measures of a direction at the end of the call.
+/// Returns the metrics of a direction at the end of the call.
 pub(super) fn of(leg: &Leg, end: Instant) -> Summary {
     let names = &NAMES[leg.direction.index()];
     let seen = leg.receiver.seen(end);

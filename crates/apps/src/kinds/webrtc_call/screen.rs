@@ -5,9 +5,10 @@
 //! least this mean plus 150 ms. As in `video_quality_observer2.cc` (libwebrtc 2025-06), the first
 //! five intervals are never freezes.
 //!
-//! Differences: libwebrtc includes an interval in the mean that the interval is compared with; this
-//! module uses the mean of the intervals before it. A freeze at the end of the call and a pause of
-//! more than 5 s count too, and a call without a picture is one freeze.
+//! Differences: to find a freeze, libwebrtc compares the interval between two frames with a mean
+//! that includes this interval; this module compares it with the mean of the earlier intervals. A
+//! freeze at the end of the call and a pause of more than 5 s count too, and a call without a
+//! picture is one freeze.
 
 use std::collections::VecDeque;
 
@@ -163,7 +164,7 @@ impl Screen {
         self.in_second = 0;
     }
 
-    /// Returns the measures at the end of the call.
+    /// Returns the picture's quality at the end of the call.
     pub(crate) fn measures(&self, end: Instant) -> Seen {
         let mut screen = self.clone();
         screen.advance(end);

@@ -6,8 +6,8 @@
 //! are part of the rate of the speech. The loss comes from the controller's loss reports, smoothed
 //! over 10 s.
 //!
-//! Differences: the rating treats speech from the coarse copy of a packet (in-band FEC) like the
-//! original speech. Opus omits the copy at rates below about 28 kbit/s; this model does not.
+//! Differences: the opinion score treats speech from the coarse copy of a packet (in-band FEC) like
+//! the original speech. Opus omits the copy at rates below about 28 kbit/s; this model does not.
 
 use aqmlab_core::{Duration, Instant, math};
 
@@ -139,7 +139,8 @@ mod tests {
         audio.heard(1_000).unwrap()
     }
 
-    /// Source: RFC 6716 §2.1.7.
+    /// Tests that a packet of speech replaces at most the packet directly before it (RFC 6716
+    /// §2.1.7).
     #[test]
     fn the_next_packet_replaces_a_lost_one_and_no_more() {
         let single = |number| number % 10 == 5;
@@ -169,7 +170,8 @@ mod tests {
         assert_eq!(audio.recovered, 0);
     }
 
-    /// Source: `audio_encoder_opus.cc`, `kAlphaForPacketLossFractionSmoother`.
+    /// Tests the thresholds and the smoothing of the loss (`audio_encoder_opus.cc`,
+    /// `kAlphaForPacketLossFractionSmoother`).
     #[test]
     fn copies_begin_at_half_a_percent_of_smoothed_loss() {
         let mut loss = Loss::default();

@@ -86,9 +86,9 @@ fn loss_of_5_percent_is_repaired_and_does_not_lower_the_rate() {
     assert!(targets.iter().all(|&mbit| mbit > 2.0), "{targets:?}");
 }
 
-/// A loss of a fifth leaves no preference for a higher rate
-/// (`LossThresholdOfHighBandwidthPreference` of 0.2), and the estimate follows the arrival rate
-/// down.
+/// Tests that a loss of a fifth lowers the rate to a quarter. Such a loss leaves no preference for
+/// a higher rate (`LossThresholdOfHighBandwidthPreference` of 0.2), and the estimate follows the
+/// arrival rate down.
 #[test]
 fn loss_of_20_percent_lowers_the_rate_to_a_quarter() {
     let mut net = Net::new(1).with_loss(0.2);

@@ -6,8 +6,8 @@
 //! the variation of the delays (`jitter`), plus 10 ms for the renderer. A late frame raises the
 //! playout delay, at most to this target.
 //!
-//! Differences: decoding takes no time. A frame changes the playout delay when it can be decoded;
-//! in libwebrtc it does so when it has been decoded.
+//! Differences: decoding takes no time. A frame changes the playout delay when the frame can be
+//! decoded. In libwebrtc a frame changes the delay when the frame has been decoded.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -120,8 +120,8 @@ mod tests {
         timing.time(&decoded, RTT, completed).since(captured).as_secs_f64() * 1e3
     }
 
-    /// Without variation the estimate is 1 ms, with 10 ms for the system and 10 ms for the
-    /// renderer.
+    /// Tests the playout delay without variation: an estimate of 1 ms, 10 ms for the system and 10
+    /// ms for the renderer.
     #[test]
     fn a_constant_delay_adds_21_ms() {
         let mut timing = VcmTiming::new(Instant::ZERO);

@@ -53,7 +53,7 @@ fn c164_bulk_flows_raise_the_threshold_in_ingress_mode() {
     assert!(params.is_over(Duration::from_micros(24_225), 10));
 }
 
-/// The spacing of signals is the interval over the square root of the count.
+/// Tests that the spacing of signals is the interval over the square root of the count.
 #[test]
 fn c165_signals_follow_the_roots_of_the_count() {
     let mut law = Cobalt { count: 1, rec_inv_sqrt: u32::MAX, drop_next: at(0), ..law() };
@@ -132,7 +132,8 @@ fn c169_blue_rises_by_a_256th_per_overflow_and_drops_ect() {
     assert_eq!(full.p_drop, u32::MAX);
 }
 
-/// C-63, with [`c169_blue_rises_by_a_256th_per_overflow_and_drops_ect`].
+/// Tests the second part of statement C-63: BLUE's probability falls while the queue is empty.
+/// [`c169_blue_rises_by_a_256th_per_overflow_and_drops_ect`] tests the first part.
 #[test]
 fn blue_falls_while_the_queue_is_empty_and_the_law_comes_to_rest() {
     let mut law = law();
@@ -145,7 +146,7 @@ fn blue_falls_while_the_queue_is_empty_and_the_law_comes_to_rest() {
     assert!(law.is_at_rest(at(200)));
 }
 
-/// `reciprocal_scale` reads 32 bits of the interval: 1000 s becomes 3567587328 ns.
+/// Tests that `reciprocal_scale` reads only 32 bits of the interval: 1000 s becomes 3567587328 ns.
 #[test]
 fn a_long_interval_loses_its_upper_bits() {
     let params = Params { interval: Duration::from_secs(1_000), ..PARAMS };

@@ -9,11 +9,11 @@ use super::Dialect;
 pub(super) enum Clock {
     /// Nanoseconds.
     Nanos,
-    /// Linux: `ktime_get_ns() >> 10` in 32 bits. The clock wraps every 73 minutes, and times are
+    /// Linux's `ktime_get_ns() >> 10` in 32 bits. The clock wraps every 73 minutes, and times are
     /// compared by the sign of their difference. A run begins [`BOOTED`] ticks after boot.
     Ticks,
-    /// FreeBSD: microseconds, which the kernel reads once per timer tick. The field is the length
-    /// of a tick.
+    /// Microseconds, which FreeBSD's kernel reads once per timer tick. The field is the length of a
+    /// tick.
     Micros(u64),
 }
 
@@ -94,14 +94,14 @@ impl Clock {
     }
 }
 
-/// RFC 8289 §5.5: returns `interval / √count`, truncated to a whole unit.
+/// Returns `interval / √count`, truncated to a whole unit (RFC 8289 §5.5).
 pub(super) fn exact(interval: u64, count: u32) -> u64 {
     // ⌊i/√c⌋ = ⌊√⌊i²/c⌋⌋ for whole i and c.
     (u128::from(interval) * u128::from(interval) / u128::from(count.max(1))).isqrt() as u64
 }
 
-/// Linux: returns `root` after one Newton step towards `1/√count`. The root has 16 bits, and the
-/// step is computed in 32 bits.
+/// Returns `root` after one Newton step towards `1/√count`, as Linux computes it. The root has 16
+/// bits, and the step is computed in 32 bits.
 ///
 /// y ← y·(3 − count·y²)/2
 pub(super) fn linux_step(root: u16, count: u32) -> u16 {
@@ -112,13 +112,13 @@ pub(super) fn linux_step(root: u16, count: u32) -> u16 {
     (rest.wrapping_mul(y) >> 31 >> 16) as u16
 }
 
-/// Linux: returns `interval / √count` from the current root.
+/// Returns `interval / √count` from the current root, as Linux computes it.
 pub(super) fn linux_gap(interval: u64, root: u16) -> u64 {
     (interval * (u64::from(root) << 16)) >> 32
 }
 
-/// FreeBSD: moves `root` by one Newton step towards `1/√count`, and returns the gap. For a count of
-/// one the gap is the interval itself, and the root restarts from 0.7.
+/// Moves `root` by one Newton step towards `1/√count`, and returns the gap, as FreeBSD computes
+/// them. For a count of one the gap is the interval itself, and the root restarts from 0.7.
 pub(super) fn freebsd_gap(interval: u64, count: u32, root: &mut u16) -> u64 {
     if count == 1 {
         *root = ((1_u32 << 16) * 7 / 10) as u16;

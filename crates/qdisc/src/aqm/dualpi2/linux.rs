@@ -143,7 +143,7 @@ impl Linux {
 }
 
 impl Vars {
-    /// `calculate_probability`: updates the probability for the current delay.
+    /// Updates the probability for the current delay (`calculate_probability`).
     #[inline(never)]
     fn update(&mut self, params: &Params, delay: Duration) {
         let qdelay = signed(delay);
@@ -168,7 +168,7 @@ impl Vars {
     }
 }
 
-/// `dualpi2_scale_alpha_beta`: converts a gain from `1/256` Hz to 2⁻³² per 64 ns.
+/// Converts a gain from `1/256` Hz to 2⁻³² per 64 ns (`dualpi2_scale_alpha_beta`).
 fn scaled(gain: u32) -> i64 {
     let per_second = (u64::from(gain) * u64::from(MAX_PROB)) >> 2;
     i64::from((per_second / 1_000_000_000) as u32)
@@ -180,7 +180,7 @@ const fn signed(span: Duration) -> i64 {
     span.as_nanos() as i64
 }
 
-/// `dualpi2_roll`: draws, and returns whether the draw is at most `prob`.
+/// Draws, and returns whether the draw is at most `prob` (`dualpi2_roll`).
 #[inline]
 fn hits(prob: u64, rng: &mut Rng) -> bool {
     u64::from(rng.next_u32()) <= prob

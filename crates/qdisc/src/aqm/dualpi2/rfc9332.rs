@@ -9,9 +9,9 @@
 //! - the ramp applies to the sojourn time of the packet that leaves;
 //! - the output of the controller is limited to the range from 0 to 1.
 //!
-//! Difference: an accumulator receives at most 1 per packet. In figure 7 it receives `k p′` even if
-//! this value exceeds 1. After an overload it would therefore signal every packet until the excess
-//! is used up.
+//! Difference: each packet adds at most 1 to its queue's accumulator of signals (`recur`). In
+//! figure 7 of the RFC, a packet adds `k p′` even if this value exceeds 1. After an overload the
+//! accumulator would therefore signal every packet until the excess is used up.
 
 use aqmlab_core::{Duration, Instant};
 
@@ -171,7 +171,7 @@ impl Rfc9332 {
 }
 
 impl Vars {
-    /// `dualpi2_update` (figure 6): updates the output of the controller.
+    /// Updates the output of the controller (`dualpi2_update`, figure 6).
     fn update(&mut self, settings: &Settings, delay: Duration) {
         let (now, last) = (delay.as_secs_f64(), self.last_delay.as_secs_f64());
         let control = &settings.control;

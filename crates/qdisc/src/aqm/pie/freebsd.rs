@@ -310,7 +310,7 @@ impl Law for FreeBsd {
 }
 
 impl Params {
-    /// `AQM_UNOW`: the time of the last tick, in 32 bits.
+    /// The time of the last tick, in 32 bits (`AQM_UNOW`).
     #[inline]
     fn micros(&self, now: Instant) -> u32 {
         let micros = now.as_nanos() / 1_000;
@@ -344,7 +344,7 @@ impl Vars {
         }
     }
 
-    /// `calculate_drop_prob`: updates the drop probability.
+    /// Updates the delay, the drop probability and the burst allowance (`calculate_drop_prob`).
     #[inline(never)]
     fn update(&mut self, params: &Params, waiting: u64) {
         match params.delay_from {
@@ -381,7 +381,7 @@ impl Vars {
     }
 }
 
-/// RFC 8033 §4.2: returns the right shift of the step at this probability.
+/// Returns the right shift of the step at this probability (RFC 8033 §4.2).
 const fn autotune(prob: i64) -> u32 {
     let mut shift = 11;
     let mut power = 1_000_000;

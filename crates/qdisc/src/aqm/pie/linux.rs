@@ -116,7 +116,7 @@ impl Linux {
         Self { params, vars: Vars::new(), timer }
     }
 
-    /// `pie_drop_early`: returns whether to drop or mark an arrival early.
+    /// Returns whether to drop or mark an arrival early (`pie_drop_early`).
     fn drop_early(&mut self, waiting: u64, size: u64, rng: &mut Rng) -> bool {
         let Self { params, vars, .. } = self;
         let spared = vars.burst_time > 0
@@ -171,8 +171,8 @@ impl Law for Linux {
         Verdict::Drop(reason)
     }
 
-    /// `pie_process_dequeue`: measures the delay or the departure rate, and reduces the burst
-    /// allowance.
+    /// Measures the delay or the departure rate, and reduces the burst allowance
+    /// (`pie_process_dequeue`).
     #[inline]
     fn depart(&mut self, departure: &Departure<'_>) {
         let now = ticks(departure.now.as_nanos());
@@ -253,7 +253,9 @@ impl Vars {
         u64::from(took)
     }
 
-    /// `pie_calculate_probability`: updates the drop probability.
+    /// Updates the delay and the drop probability. If both delays are low and the probability is
+    /// zero, restores the initial state, including the burst allowance
+    /// (`pie_calculate_probability`).
     #[inline(never)]
     fn update(&mut self, params: &Params, waiting: u64) {
         let (qdelay, qdelay_old) = self.delays(params, waiting);
@@ -316,7 +318,7 @@ impl Vars {
     }
 }
 
-/// RFC 8033 §4.2: returns the right shift of the gains at this probability.
+/// Returns the right shift of the gains at this probability (RFC 8033 §4.2).
 const fn autotune(prob: u64) -> u32 {
     if prob >= MAX_PROB / 10 {
         return 0;

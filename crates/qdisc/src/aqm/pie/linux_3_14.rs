@@ -146,7 +146,7 @@ impl Law for Linux314 {
         if marks && packet.ecn.is_capable() { Verdict::Mark } else { Verdict::Drop(Reason::Early) }
     }
 
-    /// `pie_process_dequeue`: measures the departure rate.
+    /// Measures the departure rate (`pie_process_dequeue`).
     #[inline]
     fn depart(&mut self, departure: &Departure<'_>) {
         let now = ticks(departure.now.as_nanos());
@@ -193,7 +193,9 @@ impl Vars {
         self.burst_time = self.burst_time.saturating_sub(took.into());
     }
 
-    /// `calculate_probability`: updates the drop probability.
+    /// Updates the delay and the drop probability. If both delays are low and the probability is
+    /// zero, restores the burst allowance, and forgets the departure rate
+    /// (`calculate_probability`).
     #[inline(never)]
     fn update(&mut self, params: &Params, waiting: u64) {
         self.qdelay_old = self.qdelay;

@@ -179,7 +179,7 @@ impl Rfc8033 {
         Self { settings, half_target: settings.target.as_secs_f64() / 2.0, vars, timer }
     }
 
-    /// §4.1 and §5.4: returns whether to drop or mark an arrival early.
+    /// Returns whether to drop or mark an arrival early (§4.1 and §5.4).
     fn drop_early(&mut self, waiting: u64, rng: &mut Rng) -> bool {
         let vars = &mut self.vars;
         let uncongested = vars.qdelay_old < self.half_target && vars.drop_prob < 0.2;
@@ -241,8 +241,8 @@ impl Rfc8033 {
         }
     }
 
-    /// Appendix B: switches PIE on or off at the end of an arrival that leaves `bytes` in the
-    /// queue.
+    /// Switches PIE on or off at the end of an arrival that leaves `bytes` in the queue (Appendix
+    /// B).
     fn switch(&mut self, now: Instant, bytes: u64) {
         if !self.vars.active && bytes >= self.settings.limit.0 / 3 {
             self.vars = Vars {
@@ -316,7 +316,7 @@ impl Law for Rfc8033 {
 }
 
 impl Vars {
-    /// §5.2: measures the departure rate.
+    /// Measures the departure rate (§5.2).
     fn measure_rate(&mut self, now: Instant, left: u64, size: u64) {
         if self.in_measurement {
             self.dq_count += size;
@@ -338,7 +338,7 @@ impl Vars {
         }
     }
 
-    /// §4.2: updates the drop probability.
+    /// If PIE is active, updates the delay, the drop probability and the burst allowance (§4.2).
     #[inline(never)]
     fn update(&mut self, settings: &Settings, half_target: f64, waiting: Backlog) {
         if !self.active {
@@ -373,7 +373,7 @@ impl Vars {
     }
 }
 
-/// §4.2: returns the divisor of the gains, which is above 1 while the probability is small.
+/// Returns the divisor of the gains, which is above 1 while the probability is small (§4.2).
 fn autotune(drop_prob: f64) -> f64 {
     match drop_prob {
         ..0.000_001 => 2048.0,

@@ -100,7 +100,7 @@ impl Limits {
     }
 }
 
-/// Linux's `dualpi2`.
+/// The discipline `dualpi2` of Linux.
 pub(super) struct DualPi2 {
     law: Linux,
     queues: Queues,
@@ -159,7 +159,7 @@ impl DualPi2 {
         self.queues.backlog().packets as u64 >= self.limits.packets || memory > self.limits.memory
     }
 
-    /// `must_drop`: applies PI2 to `packet`; returns the packet unless it was dropped.
+    /// Applies PI2 to `packet`; returns the packet unless it was dropped (`must_drop`).
     #[inline]
     fn control(&mut self, queue: Queue, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
         if self.queues.backlog().bytes.0 < self.least_backlog {
@@ -181,7 +181,7 @@ impl DualPi2 {
         }
     }
 
-    /// `dualpi2_mark`: marks an ECN-capable packet. A packet that already has CE counts, as in the
+    /// Marks an ECN-capable packet (`dualpi2_mark`). A packet that already has CE counts, as in the
     /// kernel, but has no entry in the log.
     fn mark(&mut self, packet: Packet, reason: Reason, cx: &mut Cx<'_>) -> Packet {
         self.stats.ecn_mark += 1;
@@ -252,8 +252,8 @@ impl Qdisc for DualPi2 {
         self.queues.backlog()
     }
 
-    /// Below HTB, an idle time does not restore the scheduler's credit, because HTB never polls an
-    /// empty class.
+    /// Records whether the parent is HTB. An idle time then does not restore the scheduler's
+    /// credit, because HTB never polls an empty class.
     fn attach(&mut self, to: Parent) {
         if to.never_polls_empty {
             self.wrr.below_htb();

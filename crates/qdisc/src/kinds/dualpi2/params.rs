@@ -111,7 +111,8 @@ pub(super) const STEP_THRESH_PACKETS: Param = Param {
     name: "step_thresh_packets",
     default: Value::Count(0),
     bounds: bounds::ROOM_OR_NONE,
-    doc: "Number of L4S packets left behind above which a packet is marked; 0 for step_thresh.",
+    doc: "Number of L4S packets behind a departing packet above which this packet is marked; 0 \
+          selects `step_thresh`.",
 };
 
 /// The parameter for the queue length at and above which the step applies.
@@ -119,7 +120,7 @@ pub(super) const MIN_QLEN_STEP: Param = Param {
     name: "min_qlen_step",
     default: Value::Count(0),
     bounds: bounds::ROOM_OR_NONE,
-    doc: "L4S packets that an arrival must find for the step to apply to it.",
+    doc: "Number of L4S packets that an arrival must find queued for the step to apply to it.",
 };
 
 /// The parameter for the response to overload.
@@ -143,7 +144,7 @@ pub(super) const CLASSIC_PROTECTION: Param = Param {
     name: "classic_protection",
     default: Value::Count(10),
     bounds: Bounds::Whole(0, 100),
-    doc: "Share of the link in per cent that the classic queue has while both are busy.",
+    doc: "Share of the link in per cent that the classic queue gets while both queues are busy.",
 };
 
 /// The parameter that selects the packets of the L4S queue.
@@ -201,7 +202,7 @@ pub(super) mod rfc {
         name: "th_len",
         default: Value::Count(1),
         bounds: bounds::ROOM_OR_NONE,
-        doc: "Number of L4S packets left behind up to which the ramp does not mark.",
+        doc: "Number of L4S packets behind a departing packet up to which the ramp is off.",
     };
 
     /// The parameter that selects the scheduler.
@@ -259,7 +260,7 @@ impl Control {
         }
     }
 
-    /// `dualpi2_parse_opt`: computes the constants from round-trip times in microseconds. Some
+    /// Computes the constants from round-trip times in microseconds (`dualpi2_parse_opt`). Some
     /// factors have the precision of a C `float`.
     fn computed(typical_us: u64, max_us: u64) -> Self {
         const MICROS_PER_SECOND: f64 = 1_000_000.0;

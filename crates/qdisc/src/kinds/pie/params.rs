@@ -88,7 +88,8 @@ pub(crate) const MTU: Param = Param {
     name: "mtu",
     default: Value::Bytes(Bytes(1_514)),
     bounds: Bounds::Whole(1, 1 << 30),
-    doc: "The link's largest packet; below two of them in the queue nothing is dropped early.",
+    doc: "Size of the link's largest packet; while the queue holds less than twice this size, \
+          nothing is dropped early.",
 };
 
 /// The parameters that dummynet shares with the RFC, with dummynet's bounds (FreeBSD 10.4

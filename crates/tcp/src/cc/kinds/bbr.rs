@@ -9,7 +9,7 @@
 //!   established, and the handshake's round-trip time. Two connections draw the same phases if
 //!   their seed, round-trip time and nanosecond of establishment are equal. Other connections draw
 //!   independently, and a repeated run draws the same phases;
-//! - the `delivered` count at transmission identifies samples that [`Mode::ProbeRtt`] limited.
+//! - the `delivered` count at transmission identifies samples that `Mode::ProbeRtt` limited.
 //!   Linux sets the connection's `app_limited` instead.
 //!
 //! `bbr/model.rs` models the path, and `bbr/send.rs` derives a rate and a window from the model.

@@ -11,10 +11,10 @@
 //!
 //! PLB, which moves a flow to another path, and `fast_ack_mode` are not modelled.
 //!
-//! `bbr3/params.rs` has the parameters, `bbr3/ops.rs` the operations, `bbr3/phase.rs` the phases,
-//! and `bbr3/cycle.rs` the state machine. `bbr3/model.rs` measures the path. `bbr3/bounds.rs`
-//! bounds the data in flight. `bbr3/send.rs` derives a rate and a window. `bbr/shared.rs` and
-//! `bbr/aggregation.rs` have the parts that `bbr` and `bbr3` share.
+//! `bbr3/params.rs` defines the parameters, `bbr3/ops.rs` the operations, `bbr3/phase.rs` the
+//! phases, and `bbr3/cycle.rs` the state machine. `bbr3/model.rs` measures the path.
+//! `bbr3/bounds.rs` bounds the data in flight. `bbr3/send.rs` derives a rate and a window.
+//! `bbr/shared.rs` and `bbr/aggregation.rs` contain the parts that `bbr` and `bbr3` share.
 
 mod bounds;
 mod cycle;
@@ -78,8 +78,8 @@ struct Bbr3 {
     prior_cwnd: u64,
     init_cwnd: u64,
     idle_restart: bool,
-    /// Whether the window has reached its target, so that the controller computes less while the
-    /// application limits the sender.
+    /// Whether the window has reached its target, so that the controller may take the fast path
+    /// (`bbr_run_fast_path`).
     try_fast_path: bool,
 
     min_rtt: u64,

@@ -26,8 +26,8 @@ const FAST_CONVERGENCE: Param = Param {
     name: "fast_convergence",
     default: Value::Flag(true),
     bounds: Bounds::Any,
-    doc: "Whether a loss at a window below the former maximum lowers the maximum \
-          further, for new flows.",
+    doc: "Whether a loss at a window below the former maximum lowers the maximum further, \
+          to make room for new flows.",
 };
 
 /// Registers `cubic`, `cubic_rfc` and `cubic_freebsd`.
@@ -51,7 +51,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[
     },
     Kind {
         name: "cubic_rfc",
-        summary: "CUBIC as specified in RFC 9438, in real numbers",
+        summary: "CUBIC as specified in RFC 9438, in floating-point arithmetic",
         source: "RFC 9438; RFC 9406",
         params: &[
             Param {

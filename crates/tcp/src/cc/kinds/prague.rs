@@ -7,9 +7,10 @@
 //!
 //! - on a host that counts bytes, the size of segments stays the same at low rates.
 //!
-//! `prague/params.rs` has the parameters, `prague/ops.rs` the operations, and `prague/estimate.rs`
-//! the estimate of the fraction of marked segments. `prague/window.rs` has the additive increase
-//! and the reductions, and `prague/rate.rs` the conversions between window and rate.
+//! `prague/params.rs` defines the parameters, `prague/ops.rs` the operations, and
+//! `prague/estimate.rs` the estimate of the fraction of marked segments. `prague/window.rs`
+//! computes the additive increase and the reductions, and `prague/rate.rs` the conversions between
+//! window and rate.
 
 mod estimate;
 mod ops;
@@ -26,7 +27,8 @@ use crate::cc::{Feedback, Totals, Window};
 pub use params::KINDS;
 use params::{CwndMode, Options};
 
-/// The estimate of the fraction of marked segments is in units of 2^-24. Its maximum is one.
+/// The number of fractional bits of the estimate of the fraction of marked segments. The maximum of
+/// the estimate is one.
 const ALPHA_BITS: u32 = 24;
 const MAX_ALPHA: u64 = 1 << ALPHA_BITS;
 /// The weight of a round's fraction of marked segments in the estimate, as a negative power of two.

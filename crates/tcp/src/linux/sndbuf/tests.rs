@@ -9,8 +9,8 @@ fn connection(cc: &str, send_buffer: Option<u64>) -> (Linux, Tcb) {
     (linux, tcb)
 }
 
-/// `tcp_sndbuf_expand`: 1460 + 256 + 320 bytes are rounded up to 2048; the 256 bytes of
-/// `struct sk_buff` are added.
+/// Tests the memory that `tcp_sndbuf_expand` counts for a segment: 1460 + 256 + 320 bytes are
+/// rounded up to 2048, and the 256 bytes of `struct sk_buff` are added.
 #[test]
 fn there_is_space_for_two_windows_or_three_with_bbr() {
     for (cc, cwnd, want) in [("reno", 10, 46_080), ("bbr", 10, 69_120), ("reno", 50, 230_400)] {
@@ -24,7 +24,8 @@ fn there_is_space_for_two_windows_or_three_with_bbr() {
     assert_eq!(fixed.sndbuf.limit, 128_000);
 }
 
-/// An `skb` holds 45 segments. A second `skb` may begin because the memory is below the limit.
+/// Tests that the send buffer exceeds its limit by less than an `skb`. An `skb` holds 45 segments.
+/// A second `skb` may begin because the memory is below the limit.
 #[test]
 fn the_limit_is_overstepped_by_less_than_an_skb() {
     let (mut linux, mut tcb) = connection("reno", Some(40_000));
@@ -34,7 +35,8 @@ fn the_limit_is_overstepped_by_less_than_an_skb() {
     assert_eq!(linux.sndbuf.head_end(), 65_161);
 }
 
-/// `sk_stream_is_writeable`: the free memory must be at least half of the memory in use.
+/// Tests that a writer wakes when the free memory is at least half of the memory in use
+/// (`sk_stream_is_writeable`).
 #[test]
 fn a_writer_is_woken_when_a_third_is_free() {
     let (mut linux, mut tcb) = connection("reno", Some(48_000));
@@ -45,8 +47,8 @@ fn a_writer_is_woken_when_a_third_is_free() {
     }
 }
 
-/// `tcp_mark_push` sets PSH where a write ends. `tcp_sendmsg_locked` clears PSH when the next write
-/// continues the `skb`.
+/// Tests that an `skb` carries PSH where a write ended (`tcp_mark_push`), until the next write
+/// continues the `skb` (`tcp_sendmsg_locked`).
 #[test]
 fn an_skb_carries_psh_where_a_write_ended_until_the_next_continues_it() {
     let (mut linux, mut tcb) = connection("reno", None);
@@ -56,8 +58,8 @@ fn an_skb_carries_psh_where_a_write_ended_until_the_next_continues_it() {
     assert!(!linux.sndbuf.pushes_at(3_501));
 }
 
-/// `__tcp_transmit_skb` sets PSH at the end of a burst only in the clone that is sent, so a
-/// retransmission lacks it.
+/// Tests that the end of a burst carries PSH only in its first transmission. `__tcp_transmit_skb`
+/// sets PSH only in the clone that is sent, so a retransmission lacks PSH.
 #[test]
 fn the_end_of_a_burst_carries_psh_only_once() {
     let (mut linux, mut tcb) = connection("reno", None);
@@ -72,8 +74,8 @@ fn the_end_of_a_burst_carries_psh_only_once() {
     assert_eq!(kept, [false, false, false, true]);
 }
 
-/// `tcp_event_new_data_sent` checks the space after each burst. While another burst follows, the
-/// window is not full.
+/// Tests that the limit grows although the last burst fills the window. `tcp_event_new_data_sent`
+/// checks the space after each burst, and only the last burst leaves the window full.
 #[test]
 fn the_limit_grows_with_a_window_that_its_last_burst_fills() {
     let (mut linux, mut tcb) = connection("reno", None);

@@ -49,7 +49,7 @@ class Cast:
 def cast_of(apps: Iterable[AppSpec], carrying: set[tuple[str, str]]) -> Cast:
     """The roles of a trial's applications.
 
-    `carrying` has each application and direction with data.
+    `carrying` holds each pair of an application and a direction with data.
     """
     found: dict[str, list[str]] = {part.name: [] for part in fields(Cast)}
     for app in apps:

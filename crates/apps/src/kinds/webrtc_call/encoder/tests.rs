@@ -25,8 +25,9 @@ fn frames_have_the_rate_and_begin_with_a_key_frame() {
     close((all[1..].iter().map(square).sum::<f64>() / 3_000.0).sqrt(), 0.25, 0.02);
 }
 
-/// Source: `encoder_info_settings.cc`, `GetDefaultSinglecastBitrateLimits`; `quality_scaler.cc`,
-/// `kMeasureMs` and `kSamplePeriodScaleFactor`.
+/// Tests that the rate changes the picture's height by one step at a time
+/// (`encoder_info_settings.cc`, `GetDefaultSinglecastBitrateLimits`; `quality_scaler.cc`,
+/// `kMeasureMs` and `kSamplePeriodScaleFactor`).
 #[test]
 fn the_picture_follows_the_rate_a_step_at_a_time() {
     let mut rng = Rng::stream(1, "camera");
@@ -66,9 +67,7 @@ fn low_rates_halve_the_frame_rate_and_a_long_queue_leaves_frames_out() {
     assert_eq!(encoder.tick(280e3, Picture::LeftOut, Instant::ZERO, &mut rng), None);
 }
 
-/// Source: `video_stream_encoder.cc`, `UpdateTargetBitrate`.
-///
-/// Tests statement C-141.
+/// Tests statement C-141 (`video_stream_encoder.cc`, `UpdateTargetBitrate`).
 #[test]
 fn an_excess_leaves_out_its_share_of_the_frames_and_at_most_a_half() {
     for (excess, want) in [(0.0, 0), (0.01, 0), (0.1, 6), (0.34, 30), (0.9, 30)] {

@@ -147,10 +147,8 @@ mod tests {
         assert_eq!(after(1_000, |n| n, |n| n).window.len(), 500);
     }
 
-    /// A pause of the path is followed by a burst of the packets that waited. The sending rate
-    /// bounds the estimate.
-    ///
-    /// Tests statement C-139.
+    /// Tests statement C-139. A burst of the packets that waited follows a pause of the path, and
+    /// the sending rate bounds the estimate.
     #[test]
     fn a_pause_of_the_path_does_not_change_the_estimate() {
         let paused = |n| if (40..60).contains(&n) { 600 } else { 10 * n };

@@ -45,7 +45,8 @@ impl CongestionWindowPushback {
         self.outstanding = (self.outstanding - bytes).max(0.0);
     }
 
-    /// Adds the longest time between a packet and the report on it, for one report.
+    /// Adds the round-trip time of one report: the longest time between a packet and the report on
+    /// the packet.
     pub(crate) fn add_rtt(&mut self, rtt: Duration) {
         self.round_trips.push_back(rtt);
         if self.round_trips.len() > ROUND_TRIPS {

@@ -214,8 +214,8 @@ impl LossLimit {
         }
     }
 
-    /// Returns whether the round-trip time, plus the time for which it has not been measured again,
-    /// is above the limit.
+    /// Returns whether the round-trip time, plus the time from its measurement to the last packet
+    /// sent, exceeds the limit.
     pub(crate) fn is_rtt_long(&self) -> bool {
         let silent = self.rtt_measured.map_or(Duration::ZERO, |at| self.last_sent.since(at));
         silent.saturating_add(self.rtt) > LONGEST_RTT

@@ -17,7 +17,7 @@ const MOST_RATIO: f64 = 2.0;
 /// The ratio of the arrival rate to the sending rate below which the arrival rate shows the
 /// capacity.
 const SATURATED: f64 = 0.9;
-/// The proportion of the arrival rate that is the result, if the arrival rate shows the capacity.
+/// The result as a proportion of the arrival rate, if the arrival rate shows the capacity.
 const USED: f64 = 0.95;
 
 #[derive(Debug)]

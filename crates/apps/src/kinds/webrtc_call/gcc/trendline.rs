@@ -28,11 +28,11 @@ const OVERUSE_MS: f64 = 10.0;
 /// The state of the path, derived from its delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Usage {
-    /// Queues neither fill nor empty.
+    /// The queues neither grow nor shrink.
     Normal,
-    /// Queues fill.
+    /// The queues grow.
     Over,
-    /// Queues empty.
+    /// The queues shrink.
     Under,
 }
 

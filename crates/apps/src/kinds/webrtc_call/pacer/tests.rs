@@ -97,7 +97,8 @@ fn padded(pacer: &mut Pacer, ms: u64) -> f64 {
     bytes
 }
 
-/// Source: `pacing_controller.cc`, `PaddingToAdd`; `rtp_sender.cc`, `GeneratePadding`.
+/// Tests that padding and video together have at most the padding rate (`pacing_controller.cc`,
+/// `PaddingToAdd`; `rtp_sender.cc`, `GeneratePadding`).
 #[test]
 fn padding_fills_up_its_rate_and_video_goes_first() {
     let mut pacer = Pacer::new(SIZES, 2.5e6, Instant::ZERO);
@@ -114,8 +115,10 @@ fn padding_fills_up_its_rate_and_video_goes_first() {
     close(8.0 * padded(&mut busy, 1_000), 0.95e6, 0.02e6);
 }
 
-/// In 5 ms, 1 Mbit/s is 625 B and 300 kbit/s is 187 B. A packet of 1,200 B is less than three times
-/// 625 B, and more than three times 187 B (`rtp_sender.cc`, `kMaxPaddingSizeFactor`).
+/// Tests that padding is a retransmitted packet unless this packet is more than three times as
+/// large as the padding that is due. In 5 ms, 1 Mbit/s is 625 B and 300 kbit/s is 187 B. A packet
+/// of 1,200 B is less than three times 625 B, and more than three times 187 B (`rtp_sender.cc`,
+/// `kMaxPaddingSizeFactor`).
 #[test]
 fn padding_is_a_large_packet_again_unless_that_is_three_times_too_large() {
     for (bps, want) in [(1e6, 1_200), (300e3, 255)] {
@@ -125,8 +128,9 @@ fn padding_is_a_large_packet_again_unless_that_is_three_times_too_large() {
     }
 }
 
-/// Source: `UpdateAllowedBitrateRange` in `webrtc_voice_engine.cc` gives audio a rate of its own.
-/// `audio_send_stream.cc` therefore calls `AccountForAudioPacketsInPacedSender`.
+/// Tests that audio adds to the debt of the pacer. `UpdateAllowedBitrateRange` in
+/// `webrtc_voice_engine.cc` gives audio a rate of its own, so `audio_send_stream.cc` calls
+/// `AccountForAudioPacketsInPacedSender`.
 #[test]
 fn audio_adds_to_the_debt_of_video() {
     let after = |audio: u32| {

@@ -7,8 +7,9 @@
 //! gap is concealed. Speech is stretched towards the target, and compressed if the buffer holds
 //! much more.
 //!
-//! Differences: a stretch changes the delay by 10 ms, the pitch period at 100 Hz; libwebrtc takes
-//! the period of the voice. Reordered packets do not raise the target.
+//! Differences: each stretch or compression of the speech changes the delay by 10 ms, the pitch
+//! period at 100 Hz; libwebrtc uses the pitch period of the voice. Reordered packets do not raise
+//! the target of the delay.
 
 use std::collections::VecDeque;
 
@@ -193,8 +194,9 @@ mod tests {
         all.iter().copied().filter(|one| one.gap() > Duration::ZERO).collect()
     }
 
-    /// The target is 80 ms until the first half second is over, and then 20 ms. Speech is
-    /// compressed until the delay is less than 20 ms above the target.
+    /// Tests the playout at a constant delay. The target is 80 ms until the first half second is
+    /// over, and then 20 ms. Speech is compressed until the delay is less than 20 ms above the
+    /// target.
     #[test]
     fn a_constant_delay_is_played_20_to_40_ms_later() {
         let all = played(500, |_| 30);

@@ -5,7 +5,8 @@
 //! threshold, plus 10 ms. The noise threshold is 2.33 standard deviations of the remaining noise,
 //! minus 30 ms, and at least 1 ms.
 //!
-//! Difference: the round-trip time is not filtered.
+//! Difference: the round-trip time that the estimate contains after several repairs is not
+//! filtered.
 
 use std::collections::VecDeque;
 

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::testing::close;
 
-    /// The cases of `frame_delay_variation_kalman_filter_unittest.cc`.
+    /// Tests the cases of `frame_delay_variation_kalman_filter_unittest.cc`.
     #[test]
     fn alternating_sizes_explain_alternating_delays() {
         let mut filter = Kalman::default();

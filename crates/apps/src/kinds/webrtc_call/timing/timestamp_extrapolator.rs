@@ -134,7 +134,7 @@ mod tests {
         close(extrapolator.expected(captured).unwrap().as_secs_f64() * 1e3, want_ms, 1.0);
     }
 
-    /// `ExtrapolationOccursAfter2Packets` of `timestamp_extrapolator_unittest.cc`.
+    /// Tests the case `ExtrapolationOccursAfter2Packets` of `timestamp_extrapolator_unittest.cc`.
     #[test]
     fn the_first_frames_are_expected_when_they_arrive() {
         let mut extrapolator = TimestampExtrapolator::new(at(1_337));
@@ -146,7 +146,7 @@ mod tests {
         expects(&extrapolator, at(2_040), 2_417.0);
     }
 
-    /// `ResetsAfter10SecondPause`.
+    /// Tests the case `ResetsAfter10SecondPause`.
     #[test]
     fn a_pause_of_10_seconds_begins_anew() {
         let mut extrapolator = TimestampExtrapolator::new(at(1_337));
@@ -156,7 +156,8 @@ mod tests {
         expects(&extrapolator, at(11_040), 11_378.0);
     }
 
-    /// `Slow90KHzClock`: frames of 25 per second that arrive 24 times per second.
+    /// Tests the case `Slow90KHzClock`: 25 frames per second by their timestamps, of which 24
+    /// arrive per second.
     #[test]
     fn a_slow_clock_is_learned() {
         let mut extrapolator = TimestampExtrapolator::new(at(1_337));

@@ -33,7 +33,8 @@ fn judged(law: &Linux, l4s: bool, draw: u32) -> (Verdict, usize) {
     (verdict, 1 + usize::from(rng != after_one))
 }
 
-/// C-110: the probabilities after these delays, computed by hand in units of 2⁻³².
+/// Tests statement C-110: the probabilities after these delays equal probabilities computed by
+/// hand, in units of 2⁻³².
 #[test]
 fn updates_give_the_probabilities_of_the_kernel() {
     for (delays, want) in [
@@ -65,8 +66,9 @@ fn the_probability_saturates_at_both_ends() {
     assert_eq!(after(&[0; 9], &DEFAULTS).prob(), 0);
 }
 
-/// With the scaled gains 44 and 879, 44 · 15 ms + 879 · 300 ms is 264.36e9 ns. A 64th of this sum
-/// is 4 130 625 000, below 2³². With 312 ms instead of 300 ms it is 2³² + 470 204.
+/// Tests that the change of the probability wraps at 32 bits. With the scaled gains 44 and 879, 44
+/// · 15 ms + 879 · 300 ms is 264.36e9 ns. A 64th of this sum is 4 130 625 000, below 2³². With 312
+/// ms instead of 300 ms it is 2³² + 470 204.
 #[test]
 fn a_change_of_more_than_32_bits_wraps() {
     let mut law = at(MAX_PROB / 2, &DEFAULTS);
@@ -115,7 +117,7 @@ fn an_l4s_packet_is_signalled_by_one_hit_of_the_coupled_probability() {
     }
 }
 
-/// C-129: draws are taken before the comparison.
+/// Tests statement C-129: draws are taken before the comparison with the probability.
 #[test]
 fn a_probability_of_zero_takes_a_draw_and_a_draw_of_zero_hits() {
     let law = at(0, &DEFAULTS);
@@ -126,7 +128,8 @@ fn a_probability_of_zero_takes_a_draw_and_a_draw_of_zero_hits() {
     assert_eq!(judged(&law, false, 0).1, 2, "a first hit takes a second draw");
 }
 
-/// C-67, C-120 and C-121, by the draws of Linux.
+/// Tests statements C-67, C-120 and C-121 with the random draws of Linux: packets are dropped only
+/// in overload, and both queues drop with the classic probability.
 #[test]
 fn in_overload_both_queues_drop_by_the_classic_probability() {
     let over = at(MAX_PROB, &DEFAULTS);
@@ -152,7 +155,8 @@ fn without_drop_overload_the_probability_stops_at_a_coupled_one() {
     }
 }
 
-/// C-128: the older of both heads counts, and an empty queue has no delay.
+/// Tests statement C-128: an update uses the delay of the older of both heads, and an empty queue
+/// has no delay.
 #[test]
 fn updates_use_the_older_head_at_the_time_of_each_update() {
     let ms = Instant::from_millis;

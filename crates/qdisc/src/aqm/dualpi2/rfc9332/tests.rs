@@ -21,7 +21,7 @@ fn close(got: f64, want: f64) {
     assert!((got - want).abs() < 1e-9, "{got} is not {want}");
 }
 
-/// C-110, in floating point.
+/// Tests statement C-110: the probabilities of the controller in floating-point arithmetic.
 #[test]
 fn updates_give_the_probabilities_of_the_figure() {
     let mut law = law();
@@ -125,7 +125,7 @@ fn l4s_packets_are_dropped_only_from_a_coupled_probability_of_one() {
     assert_eq!(count(Verdict::Keep), 0);
 }
 
-/// After an overload, signals return to the coupled probability at once.
+/// Tests that signals return to the coupled probability at once after an overload.
 #[test]
 fn an_overload_leaves_no_signals_behind() {
     let mut law = at(1.0);

@@ -24,7 +24,8 @@ fn defaults_are_those_of_the_kernel() {
     assert_eq!(with(&[]), control(15_000, 16_000, 41, 819));
 }
 
-/// `tc` multiplies by 256 and rounds down, so the 0.16 of its manual is 40 and not 41.
+/// Tests that a gain is multiplied by 256 and rounded down, as in `tc`: the 0.16 of its manual is
+/// 40 and not 41.
 #[test]
 fn gains_are_rounded_down_to_a_256th() {
     let gains =
@@ -33,8 +34,8 @@ fn gains_are_rounded_down_to_a_256th() {
     assert_eq!(gains(1.0 / 256.0, 8_388_607.0), Gains { alpha: 1, beta: 0x7fff_ff00 });
 }
 
-/// The values that `tc` prints and sends. In the first case `alpha` is 16.666 ms · 0.1 / (100 ms)²
-/// = 0.16666 Hz, or 42.66/256 Hz.
+/// Tests the gains against the values that `tc` prints and sends. In the first case `alpha` is
+/// 16.666 ms · 0.1 / (100 ms)² = 0.16666 Hz, or 42.66/256 Hz.
 #[test]
 fn round_trip_times_give_the_constants_of_tc() {
     for (changes, want) in [

@@ -77,7 +77,8 @@ fn product(bw: u64, micros: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The test sends one segment per millisecond, and acknowledges twenty segments at a time.
+    /// Tests the allowance for aggregation, and its expiry after ten rounds. The test sends one
+    /// segment per millisecond, and acknowledges twenty segments at a time.
     #[test]
     fn aggregation_is_allowed_for_and_expires_after_ten_rounds() {
         let bw = BW_UNIT / 1_000;

@@ -250,8 +250,9 @@ mod tests {
 
     use super::*;
 
-    /// `bbr_packets_in_net_at_edt`, at one segment per millisecond: data delivered before the
-    /// departure has left the network, and the departing burst of a probe has entered it.
+    /// Tests the data in the network at the next departure (`bbr_packets_in_net_at_edt`), at one
+    /// segment per millisecond. Data delivered before the departure has left the network, and the
+    /// departing burst of a probe has entered it.
     #[test]
     fn data_delivered_before_the_departure_has_left_the_network() {
         let mut bbr = Bbr::new(1, 250);

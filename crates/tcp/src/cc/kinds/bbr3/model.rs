@@ -99,7 +99,8 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Updates the maxima of the latest round (`bbr_update_latest_delivery_signals`).
+    /// Updates the maxima of the latest round, and records whether a new round starts
+    /// (`bbr_update_latest_delivery_signals`).
     pub(super) fn update_latest(&mut self, sample: &Sample, delivered: u64) {
         self.loss_round_start = false;
         if !sample.is_sampled {

@@ -274,7 +274,8 @@ fn a_precautionary_end_is_followed_by_another_probe() {
     assert_eq!(bbr.phase, Phase::Refill);
 }
 
-/// The draft drains at half of the bandwidth, and Google's code at 0.347 of the bandwidth.
+/// Tests that the draft drains at half of the bandwidth, and Google's code at 0.347 of the
+/// bandwidth.
 #[test]
 fn the_variants_differ_in_the_gain_for_draining() {
     for (variant, want) in [("linux", 88.0 / 256.0), ("draft", 0.5)] {
@@ -286,8 +287,9 @@ fn the_variants_differ_in_the_gain_for_draining() {
     }
 }
 
-/// The wait ends after 2 to 3 s, and the count of its rounds starts at 0 or 1. Both values come
-/// from a named stream, so they are equal in a repeated run, and different for another seed.
+/// Tests that the wait ends after 2 to 3 s, and the count of its rounds starts at 0 or 1. Both
+/// values come from a named stream, so they are equal in a repeated run, and different for another
+/// seed.
 #[test]
 fn waits_come_from_a_named_stream() {
     let waits = |seed| {

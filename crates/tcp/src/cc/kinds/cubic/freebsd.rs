@@ -36,7 +36,7 @@ pub(super) struct Cubic {
     /// The time from the last congestion event to the plateau, in 256ths of a second.
     k: i64,
     /// The window at the last congestion event, possibly reduced by fast convergence. Before the
-    /// first event, the largest window so far.
+    /// first event, it is the largest window so far.
     max_cwnd: u64,
     /// The window at the second to last congestion event.
     prev_max_cwnd: u64,

@@ -256,9 +256,9 @@ impl PlusPlus {
         }
     }
 
-    /// Slows growth if this round's minimum delay has risen above the minimum delay of the last
-    /// round. Resumes standard slow start if this round's minimum has fallen below the delay that
-    /// slowed growth.
+    /// Slows growth if this round's minimum delay exceeds the minimum delay of the last round by
+    /// the threshold: an eighth of that delay, within bounds (RFC 9406 §4.2). Resumes standard slow
+    /// start if this round's minimum has fallen below the delay that slowed growth.
     fn judge(&mut self) {
         let Some(delay) = self.round_min else { return };
         match (self.phase, self.last_round_min) {
@@ -296,7 +296,7 @@ impl PlusPlus {
 mod tests {
     use super::*;
 
-    /// The allowance is one millisecond up to 2 Gbit/s, and less at higher rates.
+    /// Tests that the allowance is one millisecond up to 2 Gbit/s, and less at higher rates.
     #[test]
     fn the_allowance_for_aggregation_shrinks_with_the_rate() {
         for (cwnd, rtt_ms, want) in [(100, 40, 1_000), (10_000, 10, 90), (100_000, 10, 9)] {

@@ -1,4 +1,4 @@
-"""Claims of Appendix C on competing bulk transfers: their shares and limits under each queue.
+"""Claims of Appendix C about competing bulk transfers: their shares and limits under each queue.
 
 The sentences of the appendix summarise Figures 9 to 20, each of which shows a case at a rate. The
 claims are therefore compared with whole figures. If a figure has several values of RTT_base, the

@@ -1,4 +1,4 @@
-"""Claims of Appendix D on scenario 4, which adds a download, and the conclusions of Appendix D."""
+"""Claims of Appendix D about scenario 4, which adds a download, and the appendix's conclusions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims of section VI on the Hectic Household, and of other sections on arithmetic."""
+"""Claims of section VI about the Hectic Household, and of other sections about arithmetic."""
 
 from __future__ import annotations
 

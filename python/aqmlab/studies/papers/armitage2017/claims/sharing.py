@@ -1,4 +1,4 @@
-"""Claims of Appendix C on fairness of bulk transfers, over equal and unequal paths."""
+"""Claims of Appendix C about the fairness of bulk transfers, over equal and unequal paths."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def _averages(n: Numbers, rates: tuple[str, ...]) -> dict[str, BySeed]:
 
 
 def down_mbit(rate: str) -> int:
-    """The download speed of a rate in Mbit/s."""
+    """The downstream part of `rate`, such as "12/1 Mbit/s", in Mbit/s."""
     return int(rate.partition("/")[0])
 
 

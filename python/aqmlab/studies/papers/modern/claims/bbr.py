@@ -1,4 +1,4 @@
-"""Claims of draft-ietf-ccwg-bbr-06 on BBRv3."""
+"""Claims of draft-ietf-ccwg-bbr-06 about BBRv3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims of CAKE's sources on hosts, flows, tins and acknowledgements."""
+"""Claims of CAKE's sources about hosts, flows, tins and acknowledgements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims of RFC 9330 to RFC 9332 on the rates of scalable and classic flows."""
+"""Claims of RFC 9330 to RFC 9332 about the rates of scalable and classic flows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims of RFC 9330 and RFC 9332 on the delay of L4S and of classic AQMs."""
+"""Claims of RFC 9330 and RFC 9332 about the delay of L4S and of classic AQMs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims of CAKE's sources on its shaper, in front of a modem or behind the provider's queue."""
+"""Claims of CAKE's sources about its shaper, in front of a modem or behind the provider's queue."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def _together(n: Numbers, level: str, queue: str) -> BySeed:
     return total(*(n.flow(flow, "goodput_mbit", at) for flow in flows(level)))
 
 
-# --- Claims of RFC 8033 on PIE ------------------------------------------------------------------
+# --- Claims of RFC 8033 about PIE ---------------------------------------------------------------
 
 
 @CLAIMS("R-01", "RFC 8033, abstract", "PIE controls the mean queueing delay to its target of 15 ms"
@@ -76,7 +76,7 @@ def _no_less_use(load: Numbers, single: Numbers, queue: str) -> list[Check]:
     return found
 
 
-# --- Claims of RFC 8289 on CoDel ----------------------------------------------------------------
+# --- Claims of RFC 8289 about CoDel -------------------------------------------------------------
 
 
 @CLAIMS("R-03", "RFC 8289, 3.2", "CoDel lets no queue stand above its target of 5 ms: the least"
@@ -118,7 +118,7 @@ def _span(parts: list[BySeed]) -> BySeed:
 @CLAIMS("R-05", "RFC 8289, abstract", "CoDel adapts to rates that change, with no negative impact"
         " on utilisation.", SINGLE)  # fmt: skip
 def _(n: Numbers) -> Check:
-    raise Unjudged("a link has one rate here")
+    raise Unjudged("the lines of the study have constant rates")
 
 
 @CLAIMS("R-05b", "RFC 8289, 3.2", "A target that is a share f of the round-trip time leaves one"
@@ -134,7 +134,7 @@ def _(n: Numbers) -> Check:
     return about("CoDel over drop-tail", ratio(got, line), expected, "×", within=0.05)
 
 
-# --- Claims of RFC 8290 on FQ-CoDel -------------------------------------------------------------
+# --- Claims of RFC 8290 about FQ-CoDel ----------------------------------------------------------
 
 
 @CLAIMS("R-06", "RFC 8290, abstract", "FQ-CoDel isolates low-rate traffic: a call does not wait for"

@@ -47,8 +47,9 @@ fn recover_while(one: &mut LossBased, state: LossState, from: u64, delay_bps: f6
     next
 }
 
-/// `NoBandwidthEstimateGivenNoInitialization`, `NoBandwidthEstimateGivenNotEnoughFeedback`, and
-/// `MinNumObservations` of 3 by default.
+/// Tests the cases `NoBandwidthEstimateGivenNoInitialization` and
+/// `NoBandwidthEstimateGivenNotEnoughFeedback` of libwebrtc's own test, with the default
+/// `MinNumObservations` of 3.
 #[test]
 fn an_estimate_needs_a_delay_based_one_and_three_observations() {
     let mut one = LossBased::new(5e3);
@@ -67,9 +68,7 @@ fn an_estimate_needs_a_delay_based_one_and_three_observations() {
     assert_eq!(brief.estimate(), None, "125 ms");
 }
 
-/// `IncreaseByHoldFactorAfterLossBasedBweBacksOff`.
-///
-/// Tests statement C-138.
+/// Tests statement C-138 with the case `IncreaseByHoldFactorAfterLossBasedBweBacksOff`.
 #[test]
 fn after_a_decrease_the_first_increase_is_to_1_2_times_the_arrival_rate() {
     let mut one = short(600e3);
@@ -82,9 +81,8 @@ fn after_a_decrease_the_first_increase_is_to_1_2_times_the_arrival_rate() {
     close(one.bps / low, 1.2, 1e-6);
 }
 
-/// `BackOffToAckedRateIfNotInAlr` and `NotBackOffToAckedRateInAlr`.
-///
-/// Tests statement C-138.
+/// Tests statement C-138 with the cases `BackOffToAckedRateIfNotInAlr` and
+/// `NotBackOffToAckedRateInAlr`.
 #[test]
 fn losses_lower_the_estimate_to_the_arrival_rate_unless_the_application_limits_it() {
     let after = |is_limited| {
@@ -97,7 +95,7 @@ fn losses_lower_the_estimate_to_the_arrival_rate_unless_the_application_limits_i
     assert!(after(true) > 100e3);
 }
 
-/// `BestCandidateResetsToUpperBoundInFieldTrial`, whose setting is the default.
+/// Tests the case `BestCandidateResetsToUpperBoundInFieldTrial`, whose setting is the default.
 #[test]
 fn after_a_large_loss_the_estimate_rises_slowly() {
     let mut one = short(2.5e6);
@@ -113,7 +111,7 @@ fn after_a_large_loss_the_estimate_rises_slowly() {
     close(one.bps, low, 100e3);
 }
 
-/// `DecreaseAfterPadding`, whose padding lasts one second instead of two.
+/// Tests the case `DecreaseAfterPadding`, in which the padding lasts one second instead of two.
 #[test]
 fn padding_that_does_not_raise_the_arrival_rate_ends_after_2_seconds() {
     let mut one = short(2.5e6);
@@ -127,7 +125,7 @@ fn padding_that_does_not_raise_the_arrival_rate_ends_after_2_seconds() {
     assert_eq!(APART_MS * (ended - 1 - begun), 2_000);
 }
 
-/// `HoldRateNotLowerThanAckedRate`.
+/// Tests the case `HoldRateNotLowerThanAckedRate`.
 #[test]
 fn the_held_rate_is_at_least_the_arrival_rate() {
     let mut one = short(2.5e6);
@@ -138,10 +136,8 @@ fn the_held_rate_is_at_least_the_arrival_rate() {
     close(one.bps, 1e6, 1e-6);
 }
 
-/// `EndHoldDurationIfDelayBasedEstimateWorks`; `kInitHoldDuration` of 300 ms and
-/// `HoldDurationFactor` of 2.
-///
-/// Tests statement C-138.
+/// Tests statement C-138 with the case `EndHoldDurationIfDelayBasedEstimateWorks`, with a
+/// `kInitHoldDuration` of 300 ms and a `HoldDurationFactor` of 2.
 #[test]
 fn each_decrease_doubles_the_hold_until_the_delay_limits_again() {
     let mut one = short(2.5e6);
@@ -163,7 +159,8 @@ fn each_decrease_doubles_the_hold_until_the_delay_limits_again() {
     assert_eq!(one.hold.span, Duration::from_millis(300));
 }
 
-/// `UseByteLossRate`: of ten packets the lost packet has more than half of the bytes.
+/// Tests the case `UseByteLossRate`: of ten packets, the lost packet has more than half of the
+/// bytes.
 #[test]
 fn lost_bytes_count_and_not_lost_packets() {
     let mut one = short(500e3);
@@ -174,9 +171,7 @@ fn lost_bytes_count_and_not_lost_packets() {
     assert!(one.bps < 160e3, "{}", one.bps);
 }
 
-/// `UseByteLossRateIgnoreLossSpike`.
-///
-/// Tests statement C-138.
+/// Tests statement C-138 with the case `UseByteLossRateIgnoreLossSpike`.
 #[test]
 fn a_single_spike_of_loss_does_not_lower_the_estimate_and_two_do() {
     let mut one = estimator(5, 3);
@@ -192,7 +187,7 @@ fn a_single_spike_of_loss_does_not_lower_the_estimate_and_two_do() {
     assert!(one.bps < 500e3, "{}", one.bps);
 }
 
-/// `UseByteLossRateDoesNotIgnoreLossSpikeOnSendBurst`.
+/// Tests the case `UseByteLossRateDoesNotIgnoreLossSpikeOnSendBurst`.
 #[test]
 fn a_spike_of_loss_counts_if_the_sender_sent_a_burst() {
     let mut one = estimator(5, 3);
@@ -231,8 +226,8 @@ fn with_loss(nth: u64, seconds: u64, delay_bps: f64) -> (f64, f64) {
     (estimates.into_iter().fold(f64::INFINITY, f64::min), mean)
 }
 
-/// Until the estimator has learned the inherent loss, it attributes a part of a small loss to its
-/// own rate.
+/// Tests the estimate at a loss of up to 2 %. Until the estimator has learned the inherent loss, it
+/// attributes a part of a small loss to its own rate.
 #[test]
 fn a_loss_of_up_to_2_percent_leaves_nine_tenths_of_the_delay_based_estimate() {
     assert_eq!(with_loss(0, 60, 1e6), (1e6, 1e6));
@@ -242,7 +237,8 @@ fn a_loss_of_up_to_2_percent_leaves_nine_tenths_of_the_delay_based_estimate() {
     }
 }
 
-/// The bound is 100 kbit/s / (0.2 − 0.05), if the average loss is 20 %.
+/// Tests that a loss of 20 % bounds the rate. At this average loss the bound is 100 kbit/s / (0.2 −
+/// 0.05).
 #[test]
 fn a_loss_of_20_percent_bounds_the_rate() {
     let (least, mean) = with_loss(5, 60, 1e6);
@@ -265,10 +261,9 @@ fn traced(k: u64, now: &mut u64, number: &mut u64) -> Vec<Outcome> {
     report
 }
 
-/// `trace.txt` holds every eighth result of libwebrtc's own `loss_based_bwe_v2.cc` (2025-06) for
-/// these reports, in bit/s with the state: `+` increasing, `-` decreasing, `=` delay.
-///
-/// Tests statement C-138.
+/// Tests statement C-138 with a trace. `trace.txt` holds every eighth result of libwebrtc's own
+/// `loss_based_bwe_v2.cc` (2025-06) for these reports, in bit/s with the state: `+` increasing, `-`
+/// decreasing, `=` delay.
 #[test]
 fn a_trace_has_the_results_of_libwebrtc() {
     let mut wanted = include_str!("trace.txt").split_whitespace();

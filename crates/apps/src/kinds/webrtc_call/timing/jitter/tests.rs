@@ -25,15 +25,14 @@ fn ms(jitter: &Jitter, now: Instant) -> f64 {
     jitter.clone().ms(Duration::ZERO, now)
 }
 
-/// `SteadyStateConvergence`: 54 ms, in whole milliseconds.
-///
-/// Tests statement C-140.
+/// Tests statement C-140 with the case `SteadyStateConvergence`, whose result is 54 ms in whole
+/// milliseconds.
 #[test]
 fn a_steady_state_has_the_estimate_of_libwebrtc() {
     close(ms(&after(1_800, 30), at(1_800, 30)), 54.0, 1.0);
 }
 
-/// `SizeOutlierIsNotRejectedAndIncreasesJitterEstimate` and
+/// Tests the cases `SizeOutlierIsNotRejectedAndIncreasesJitterEstimate` and
 /// `CongestedFrameImpactsJitterEstimate`.
 #[test]
 fn a_large_frame_and_a_late_frame_raise_the_estimate() {
@@ -50,7 +49,7 @@ fn a_large_frame_and_a_late_frame_raise_the_estimate() {
     }
 }
 
-/// `LowFramerateDisablesJitterEstimator`.
+/// Tests the case `LowFramerateDisablesJitterEstimator`.
 #[test]
 fn five_frames_a_second_or_fewer_have_no_estimate() {
     for frames in 4..60 {
@@ -59,8 +58,8 @@ fn five_frames_a_second_or_fewer_have_no_estimate() {
     assert!(ms(&after(60, 6), at(60, 6)) > 0.0);
 }
 
-/// `NackedFramesIncreaseEstimateWithinTimeoutWindow`, with the default limit of three frames and
-/// the default time of a minute.
+/// Tests the case `NackedFramesIncreaseEstimateWithinTimeoutWindow`, with the default limit of
+/// three frames and the default time of a minute.
 #[test]
 fn three_repairs_add_nine_tenths_of_a_round_trip_for_a_minute() {
     let mut jitter = Jitter::default();

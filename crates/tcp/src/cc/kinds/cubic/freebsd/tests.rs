@@ -22,7 +22,8 @@ fn the_function_starts_at_four_fifths_and_reaches_the_maximum_after_k() {
     assert!((plateau - 100.0).abs() < 0.01, "W(K) = {plateau}");
 }
 
-/// Equation 4 of the draft does not overflow for 75 ticks: 153·75·1448·256 < 2³² < 153·76·1448·256.
+/// Tests that equation 4 of the draft overflows as on FreeBSD. It does not overflow for 75 ticks:
+/// 153·75·1448·256 < 2³² < 153·76·1448·256.
 #[test]
 fn renos_window_wraps_as_on_freebsd() {
     let cubic = after_loss(100, 10);
