@@ -68,8 +68,9 @@ pub(crate) struct End {
 }
 
 impl End {
-    /// Sets the next call, which waits in the agenda. An earlier entry stays there, because most
-    /// calls are postponed again before the entry is due.
+    /// Sets the place of the next call. If the agenda already has an entry of this end that is not
+    /// later, the entry stays, and [`Self::is_called_at`] moves it when the agenda reaches it. Most
+    /// calls are postponed again before that.
     #[expect(clippy::inline_always, reason = "most segments pass; a call costs 0.3 % of a run")]
     #[inline(always)]
     pub(crate) fn call_at(&mut self, next: Order, agenda: &mut Agenda) {

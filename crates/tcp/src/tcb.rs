@@ -109,7 +109,8 @@ impl Tcb {
         tcb
     }
 
-    /// Stores what the controller controls, because every acknowledgement and every burst asks.
+    /// Stores whether the controller has a pacing rate and whether it sets the congestion window
+    /// itself. Both values are needed at every acknowledgement and every burst.
     pub(crate) fn note_controls(&mut self) {
         self.paces = self.cc.pacing_rate().is_some();
         self.controls_cwnd = self.cc.controls_cwnd();

@@ -81,7 +81,7 @@ class RateStepSpec(_Spec, frozen=True, kw_only=True):
 
 
 class LinkSpec(_Spec, frozen=True, kw_only=True):
-    """One bottleneck in one direction: a rate, and the discipline before it."""
+    """One link in one direction: a rate, and the discipline in front of it."""
 
     name: str
     rate_bps: Natural = 0

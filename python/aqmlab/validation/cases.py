@@ -2,8 +2,9 @@
 
 A case holds the values of two sides, the kernel and the compared engine, and their difference.
 
-The error of a case is the difference of the medians over seeds, relative to the kernel's median. It
-is zero if the difference is within the metric's resolution.
+The error of a case is the difference of the medians over seeds, relative to the kernel's median, or
+to the metric's resolution if that is greater. It is zero if the difference is within the
+resolution.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@
 //!
 //! Differences from the kernel, each pinned by a test if it can be observed here:
 //!
-//! - the memory of a packet follows the buffers of one driver, as in `fq_codel` ([`crate::flows`]);
+//! - the memory of a packet is an estimate of its `skb->truesize` with one driver, as in `fq_codel`
+//!   ([`crate::flows`]);
 //! - flows and hosts are hashed with a salt, while the kernel hashes them with a key drawn at boot;
 //! - packets are segments, so `split-gso` has nothing to split;
 //! - packets have no firewall mark and no class, and no NAT changes their addresses, so `fwmark`,

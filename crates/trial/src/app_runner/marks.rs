@@ -14,7 +14,7 @@ pub(super) const END: usize = 1;
 pub(super) struct ReadMarks {
     /// The time, index and application of each mark, ordered by time.
     schedule: Vec<(Instant, usize, usize)>,
-    /// The number of marks removed from the schedule.
+    /// The number of marks at the start of `schedule` that [`Self::pop`] has returned.
     passed: usize,
     /// The bytes read at home and on the internet, by application and mark; `None` for a mark not
     /// yet set.

@@ -1,7 +1,8 @@
-"""Time series of one trial per queue, in panels beside each other.
+"""Time series in panels beside each other.
 
-The form follows the time plots of Cumaranayagam (2016) and of Boerlage and Collom (2016). Such a
-plot shows the values of every flow of one run, second by second.
+Each panel shows one trial with one of the compared queue settings (`queue_label`). The form
+follows the time plots of Cumaranayagam (2016) and of Boerlage and Collom (2016). Such a plot shows
+the values of every flow of one run, second by second.
 """
 
 from __future__ import annotations

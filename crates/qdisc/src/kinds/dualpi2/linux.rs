@@ -8,7 +8,8 @@
 //! - only the ECN field classifies packets. There are no `tc` filters and no class numbers in a
 //!   packet's priority, so no Not-ECT packet is in the L4S queue;
 //! - packets are never aggregates, so `split_gso` has nothing to split;
-//! - the memory of a packet follows the buffers of one driver, as in `fq_codel`;
+//! - the memory of a packet is an estimate of its `skb->truesize` with one driver, as in
+//!   `fq_codel`;
 //! - the delays in the statistics are the ages of the head packets at the last enqueue or dequeue.
 
 use std::collections::VecDeque;

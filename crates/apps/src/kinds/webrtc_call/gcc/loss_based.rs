@@ -181,7 +181,7 @@ impl LossBased {
         self.limit_window(now);
     }
 
-    /// Returns the most likely path among the candidates.
+    /// Returns the most likely model of the path among the candidates.
     fn most_likely(&self, before: Channel, is_limited: bool) -> Channel {
         let now = self.seen.newest();
         let acked = self.acked_bps.filter(|_| !is_limited || self.padding.is_recent(now));

@@ -129,7 +129,8 @@ def _(n: Numbers) -> list[Check]:
 
 
 def starved_stream(n: Numbers, rate: str, times: float) -> list[Check]:
-    """Checks that at 40 ms the stream gets more under each AQM than `times` its rate under FIFO."""
+    """Checks that at 40 ms the stream's rate under each AQM exceeds `times` multiplied by its rate
+    under FIFO."""
     return home.less(n, DASH, at(rate, "FIFO"), near(rate, *AQMS), times)
 
 
