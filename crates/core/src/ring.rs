@@ -12,7 +12,7 @@ use std::fmt;
 
 /// A queue whose values are numbered consecutively from the front to the back. The numbers begin at
 /// zero, and removals at the front do not change them. Unused places hold [`Default::default`], or
-/// values that were skipped.
+/// what [`Ring::skip`] and [`Ring::pop_place`] left.
 #[derive(Clone)]
 pub struct Ring<T> {
     places: Vec<T>,
@@ -88,7 +88,8 @@ impl<T: Default> Ring<T> {
     }
 
     /// Removes the value at the front, if there is one, and returns its place. The value stays in
-    /// its place until a new value overwrites it, except what the caller takes out of it.
+    /// its place until a new value overwrites it. The caller must take everything out of it that
+    /// needs to be dropped, because [`Self::push`] does not drop what it overwrites.
     #[inline]
     pub fn pop_place(&mut self) -> Option<&mut T> {
         if self.is_empty() {

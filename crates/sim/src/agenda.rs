@@ -1,14 +1,15 @@
 //! The agenda: it determines the order in which actors are called.
 //!
 //! Anything that can cause an event (a link, a propagation delay, an application, a TCP) is an
-//! *actor*. An actor has at most one entry in the agenda, with the time of its next call. The
-//! agenda's size is therefore the number of actors, not of packets, and changing a time leaves no
-//! stale entry.
+//! *actor*. An actor has at most one entry in the agenda's trees, with the time of its next call.
+//! The size of the trees is therefore the number of actors, not of packets, and changing a time
+//! leaves no stale entry.
 //!
 //! The actors have two ranks. Links and lines are few, and are called for every packet. Hosts may
 //! be many, and are called rarely. Each rank has its own tree, so that a link's path to the root
 //! does not grow with the number of connections. The wake-ups of applications are in a queue beside
-//! the tree of the hosts, because most calls of the ends of connections are wake-ups.
+//! the tree of the hosts, because most calls of the ends of connections are wake-ups. A wake-up
+//! that was replaced stays in the queue and has no effect.
 //!
 //! A tree is a tournament tree: every inner node holds the smallest key of its four children. A
 //! change of a time repeats the comparisons on the path to the root, up to the first node whose key
@@ -76,7 +77,7 @@ pub(crate) enum HostActor {
     Sampler,
 }
 
-/// The number that identifies an actor of type `A` in the agenda.
+/// The numbers that identify an actor of type `A` in the agenda.
 #[derive(Debug)]
 pub(crate) struct Slot<A> {
     /// The actor's leaf in the tree of its rank.
@@ -99,7 +100,7 @@ impl<A> Copy for Slot<A> {}
 pub(crate) trait Actor: Copy {
     /// Returns the actors of this type.
     fn rank(agenda: &Agenda) -> &Rank<Self>;
-    /// Returns the actors of this type.
+    /// Returns the actors of this type, for changes.
     fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self>;
     /// Returns the code that identifies the actor at leaf `index` in keys.
     fn code(self, index: u32) -> u32;

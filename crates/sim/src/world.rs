@@ -2,8 +2,8 @@
 //!
 //! A packet takes the following path. [`World::run`] calls the next actor. A packet that arrives at
 //! a host goes to its connection ([`World::deliver`]). The connection responds with segments
-//! ([`World::drain`]), and `Network::send` passes them to the first link. Applications act only on
-//! notices, and only through [`aqmlab_trial::Engine`].
+//! ([`World::drain`]), and `Network::send_segment` passes them to the first link. Applications act
+//! only on notices, and only through [`aqmlab_trial::Engine`].
 
 use std::ops::ControlFlow;
 
@@ -257,7 +257,8 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Handles the wake-up at `place`. At most wake-ups the application only reads and gets no notice of it.
+    /// Handles the wake-up at `place`. At most wake-ups the application only reads and gets no
+    /// notice of it.
     #[inline]
     fn read(&mut self, place: Order) {
         let HostActor::End(index, side) = self.network.agenda.actor(place) else { return };

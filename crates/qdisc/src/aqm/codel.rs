@@ -240,12 +240,8 @@ impl Codel {
         supply: &mut impl Supply,
         cx: &mut Cx<'_>,
     ) -> Option<Packet> {
-        let Some(head) = supply.head() else {
-            state.first_above_time = 0;
-            state.dropping = false;
-            return None;
-        };
-        if cx.now.since(head.enqueued) < self.surely_below {
+        let is_early = |head: &Packet| cx.now.since(head.enqueued) < self.surely_below;
+        if supply.head().is_none_or(is_early) {
             state.first_above_time = 0;
             state.dropping = false;
             return supply.pop(cx.now);

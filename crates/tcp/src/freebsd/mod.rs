@@ -168,18 +168,12 @@ impl FreeBsd {
         }
     }
 
-    /// Lets the application read all data, without an event, and returns the number of bytes. The
-    /// output that follows is skipped if it sends nothing.
+    /// Lets the application read all data, without an event, and returns the number of bytes.
     #[inline]
     pub(crate) fn read(&mut self, tcb: &mut Tcb) -> u64 {
-        let is_empty = tcb.wakeup.unread.is_empty();
-        let is_quiet =
-            self.is_quiet(tcb) && !self.owed_ack.now && !self.is_window_update_due(tcb, 0);
-        if is_quiet && !is_empty {
-            self.prepare_quietly(tcb);
-        }
+        let has_data = !tcb.wakeup.unread.is_empty();
         let bytes = tcb.take_unread();
-        if !is_quiet && !is_empty {
+        if has_data {
             self.output(tcb);
         }
         bytes
