@@ -21,6 +21,8 @@ import functools
 import math
 from typing import Any
 
+from aqmlab.scenario import catalogue
+
 from .trials import Run
 
 HTB_CREDIT_BYTES = 1600
@@ -55,6 +57,29 @@ def efficiency(link: dict[str, Any], most_bytes: int) -> float:
 def _efficiency(overhead: tuple[tuple[str, Any], ...], most_bytes: int) -> float:
     charged = dict(overhead)
     return max(size / on_link(charged, size) for size in range(1, most_bytes + 1))
+
+
+def adapted_links(spec: dict[str, Any]) -> dict[int, float]:
+    """The links whose rate an application changes, each with the highest rate in bit/s."""
+    highest: dict[int, float] = {}
+    for app in spec["apps"]:
+        if app["app"]["kind"] != "cake_autorate":
+            continue
+        params = catalogue.load().find("apps", "cake_autorate").params
+        for way in ("up", "down"):
+            most_bps = app["app"]["params"].get(f"max_{way}", params[f"max_{way}"].default)
+            for number in app[way]["links"]:
+                if spec["links"][number].get("shaper") == "cake":
+                    highest[number] = max(highest.get(number, 0.0), most_bps)
+    return highest
+
+
+def with_highest_rates(spec: dict[str, Any]) -> dict[str, Any]:
+    """The trial `spec` with the highest rate of each link whose rate an application changes."""
+    links = [dict(link) for link in spec["links"]]
+    for number, most_bps in adapted_links(spec).items():
+        links[number]["rate_bps"] = max(links[number]["rate_bps"], most_bps)
+    return {**spec, "links": links}
 
 
 def rate_changes(link: dict[str, Any]) -> list[tuple[float, float]]:

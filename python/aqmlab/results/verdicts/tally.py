@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from aqmlab.results.labels import Label
-from aqmlab.results.verdicts.verdict import GOOD, NO_NEEDS, Verdict, by_severity
+from aqmlab.results.verdicts.verdict import GOOD, Verdict, by_severity
+from aqmlab.scenario import catalogue
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,9 @@ class Tally:
     def missed(self) -> list[Verdict]:
         """The verdicts that are not good, in the campaign's order.
 
-        Applications without needs are omitted, because nothing is expected of them.
+        Programs of the gateway are omitted, because they have no needs.
         """
-        return [one for one in self.verdicts if one.word not in (GOOD, NO_NEEDS)]
+        return [one for one in self.verdicts if one.word != GOOD and not _is_on_gateway(one)]
 
     @property
     def closest(self) -> Verdict | None:
@@ -51,8 +52,14 @@ class Tally:
 
     @property
     def all_good(self) -> bool:
-        """Whether every application with needs has a good verdict."""
+        """Whether every application has a good verdict, except programs of the gateway."""
         return not self.missed
+
+
+def _is_on_gateway(verdict: Verdict) -> bool:
+    """Whether the application is a program of the gateway, such as `cake_autorate`."""
+    kind = catalogue.load()["apps"].get(verdict.kind)
+    return kind is not None and kind.on_gateway
 
 
 def tallies(verdicts: Iterable[Verdict]) -> list[Tally]:
