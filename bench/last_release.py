@@ -99,6 +99,13 @@ class Build:
         assert counted, done.stderr
         return int(counted[1].replace(",", ""))
 
+    def can_run(self, trial: dict[str, object]) -> bool:
+        """Whether this build knows all parts of a trial."""
+        command = [sys.executable, "-c", _RUN_CORE, str(self.core)]
+        given = json.dumps(trial)
+        done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+        return done.returncode == 0
+
     def campaign_s(self) -> float:
         """Runs `CAMPAIGN`; returns its CPU seconds, including its worker and its report."""
         with tempfile.TemporaryDirectory(prefix="aqmlab-bench-") as folder:
@@ -190,6 +197,9 @@ def compare() -> bool:
     print(f"Beside release {old.name}, in turn; above 1 is slower than the release")
     slower = []
     for name, trial in _trials():
+        if not old.can_run(trial):
+            print(f"  {name:15} (release {old.name} lacks a part of this trial)")
+            continue
         counted, timed = _counted(old, new, trial), _in_turn(old, new, json.dumps(trial))
         text = "(valgrind is not installed)" if counted is None else f"{counted:.3f} × instructions"
         print(f"  {name:15} {timed:.2f} × CPU time, {text}", flush=True)
