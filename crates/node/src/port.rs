@@ -225,7 +225,7 @@ impl Port {
         Departure { sojourn, done: self.charge(packet.ip_len, now) }
     }
 
-    /// Charges the packet that is being sent to the shaper. Returns the time at which the packet
+    /// Charges the shaper for the packet that is being sent. Returns the time at which the packet
     /// has left the port.
     #[inline(never)]
     fn charge(&mut self, ip_len: u32, now: Instant) -> Instant {
@@ -351,8 +351,8 @@ impl Port {
         Duration::from_nanos(busy.min(end.as_nanos()))
     }
 
-    /// Changes the rate of the discipline's own shaper. The packet that is charged is paid for at
-    /// its old rate.
+    /// Changes the rate of the discipline's own shaper. The packet that was just sent remains
+    /// charged at the old rate.
     pub fn change_shaper_rate(&mut self, rate: BitRate) {
         self.qdisc.change_rate(rate);
         self.rate = rate;

@@ -249,7 +249,7 @@ fn c179_the_rate_follows_the_arrivals_and_queues_keep_their_packets() {
     assert_eq!(statistic(&rig, "best_effort_threshold_rate"), estimate / 8 * 15 / 16);
 }
 
-/// The packet that was just charged is paid for at its old rate.
+/// The packet that was just sent remains charged at the old rate.
 #[test]
 fn c251_a_change_of_the_bandwidth_keeps_the_queue_and_the_debt() {
     let mut rig = cake(&[mbit(1)]);

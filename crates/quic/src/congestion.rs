@@ -44,8 +44,6 @@ const fn initial_window(mds: u32) -> u64 {
 pub(crate) struct Packet {
     /// The bytes of the packet, numbered by the total of bytes sent, and its delivery state.
     data: Sent,
-    /// The data in flight, including this packet.
-    flight: u64,
 }
 
 impl Packet {
@@ -156,7 +154,7 @@ impl Congest {
         self.last_sent = Some(now);
         self.in_flight += u64::from(bytes);
         self.sent = data.end();
-        Packet { data, flight: self.in_flight }
+        Packet { data }
     }
 
     /// Records that the sender has stopped, because the window or pacing holds its data, or because
@@ -198,7 +196,6 @@ impl Congest {
             acked: all,
             bytes: all,
             in_flight: self.in_flight,
-            prior_in_flight: newest.packet.flight,
             until_departure: Duration::ZERO,
             rtt: outcome.sample,
             srtt: rtt.measured(),

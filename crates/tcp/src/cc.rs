@@ -56,9 +56,6 @@ pub struct Ack {
     pub bytes: u64,
     /// The amount of data outstanding after the acknowledgement.
     pub in_flight: u64,
-    /// The amount of data outstanding when the newest segment that the acknowledgement covers was
-    /// sent.
-    pub prior_in_flight: u64,
     /// The time until pacing allows the next departure.
     pub until_departure: Duration,
     /// The round-trip sample of the acknowledgement, if it has one.

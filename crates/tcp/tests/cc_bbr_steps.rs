@@ -64,7 +64,6 @@ impl Script {
             acked,
             bytes: acked * self.bytes,
             in_flight: (self.window.cwnd / 2).min(90),
-            prior_in_flight: self.window.cwnd,
             until_departure: Duration::ZERO,
             rtt,
             srtt: rtt,

@@ -155,7 +155,6 @@ impl Connection {
             acked: segments * unit,
             bytes: segments * u64::from(MSS),
             in_flight: self.window.cwnd.saturating_sub(segments * unit),
-            prior_in_flight: self.window.cwnd,
             until_departure: Duration::ZERO,
             rtt,
             srtt: self.srtt,

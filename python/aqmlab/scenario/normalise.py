@@ -119,7 +119,7 @@ def _lift(layer: Layer, keys: Keys, table: Table) -> Iterator[Keys]:
 def _lift_origins(layer: Layer, lifted: Collection[Keys]) -> None:
     """Copies the origins of lifted members to their new keys.
 
-    A single pass suffices for all tables, because there may be many applications.
+    One pass handles all tables, because a pass for each table would be slow with many applications.
     """
     for keys, origin in list(layer.origins.items()):
         for length in range(2, len(keys)):

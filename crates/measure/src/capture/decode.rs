@@ -341,7 +341,8 @@ mod tests {
         assert_eq!((six.ip_len, six.tuple.protocol, six.tuple.source.port), (63, 6, 80));
     }
 
-    /// Returns a fragment of a UDP packet over IPv6, with the value of its offset field.
+    /// Returns a fragment of a UDP packet over IPv6 whose fragment offset field has the value
+    /// `offset`.
     fn fragment(offset: u16) -> Vec<u8> {
         let mut bytes = vec![0x60, 0, 0, 0, 0, 24, 44, 9];
         bytes.extend([[1; 16], [2; 16]].concat());

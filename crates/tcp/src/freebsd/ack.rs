@@ -179,7 +179,6 @@ impl FreeBsd {
             acked: delivered * mss,
             bytes,
             in_flight: flight,
-            prior_in_flight: flight + bytes,
             until_departure: tcb.pacer.wait(now),
             rtt,
             srtt: tcb.rtt.srtt(),

@@ -243,14 +243,11 @@ impl Linux {
     /// Returns the sample for the controller, before loss detection.
     #[inline]
     pub(super) fn ack_sample(&self, tcb: &Tcb, ack: &AckState) -> Ack {
-        let since_sent = tcb.rate.delivered.saturating_sub(ack.rate.prior_delivered);
-        let sampled = ack.rate.prior_delivered != 0;
         Ack {
             now: tcb.clock.now,
             acked: 0,
             bytes: ack.acked_bytes,
             in_flight: tcb.units(u64::from(tcb.board.in_flight())),
-            prior_in_flight: if sampled { tcb.units(since_sent) } else { 0 },
             until_departure: tcb.pacer.wait(tcb.clock.now),
             rtt: ack.cc_rtt,
             srtt: tcb.rtt.srtt(),

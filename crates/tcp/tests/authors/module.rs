@@ -59,7 +59,6 @@ impl Module {
             acked: facts.acked,
             bytes: facts.acked * u64::from(self.window.mss),
             in_flight: conn.in_flight,
-            prior_in_flight: facts.tx_in_flight,
             until_departure: Duration::from_micros(conn.departure.saturating_sub(conn.now)),
             rtt: Some(Duration::from_micros(facts.rtt)),
             srtt: Self::srtt(conn),

@@ -56,7 +56,6 @@ struct Sent {
     /// The time at which the packet's acknowledgement arrives; `None` if the packet was dropped.
     acked: Option<Instant>,
     seq: u64,
-    in_flight: u64,
     delivered: u64,
     delivered_at: Instant,
     first_at: Instant,
@@ -181,7 +180,6 @@ impl Run {
             at: self.now,
             acked,
             seq: self.next_seq,
-            in_flight: self.flight.len() as u64,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_at: self.first_at,
@@ -239,7 +237,6 @@ impl Run {
             acked: unit,
             bytes: u64::from(MSS),
             in_flight: self.flight.len() as u64 * unit,
-            prior_in_flight: sent.in_flight * unit,
             until_departure: Duration::ZERO,
             rtt: Some(rtt),
             srtt: self.srtt,

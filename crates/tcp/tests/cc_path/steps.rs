@@ -27,7 +27,6 @@ pub(crate) fn plain_ack(window: &Window, number: u64, now: Instant, rtt: Duratio
         acked: window.segment,
         bytes: u64::from(MSS),
         in_flight: window.cwnd,
-        prior_in_flight: window.cwnd,
         rtt: Some(rtt),
         srtt: Some(rtt),
         min_rtt: Some(rtt),

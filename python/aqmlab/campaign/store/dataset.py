@@ -315,7 +315,7 @@ def lost_trials(folder: Folder, manifest: Manifest, trials: Sequence[Trial]) -> 
 def write_records(
     folder: Folder, manifest: Manifest, files: TableFiles, trials: Sequence[Trial]
 ) -> None:
-    """Writes a record for each of a complete campaign's chunks that has files in `files`."""
+    """Writes the records of the chunks of a complete campaign that have files in `files`."""
     digests = manifest.digests or ()
     for chunk in range(0, len(trials), CHUNK):
         number = chunk // CHUNK

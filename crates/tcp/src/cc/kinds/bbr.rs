@@ -5,8 +5,8 @@
 //! Differences, each pinned by a test:
 //!
 //! - the random phase at which a connection enters the gain cycle comes from a named stream. The
-//!   stream's name consists of the parameter `seed`, the time at which the connection was
-//!   established, and the handshake's round-trip time. Two connections draw the same phases if
+//!   seed of this stream is computed from the parameter `seed`, the time at which the connection
+//!   was established, and the handshake's round-trip time. Two connections draw the same phases if
 //!   their seed, round-trip time and nanosecond of establishment are equal. Other connections draw
 //!   independently, and a repeated run draws the same phases;
 //! - the `delivered` count at transmission identifies samples that `Mode::ProbeRtt` limited.

@@ -67,7 +67,8 @@ impl Scoreboard {
         }
     }
 
-    /// Computes the changes anew, after all tags S were removed.
+    /// Recomputes how much splits and merges change the number of `skb`s, after all tags S were
+    /// removed.
     pub(super) fn count_skbs(&mut self) {
         (self.skbs.added, self.skbs.merged) = (0, 0);
         let mut at = self.first();

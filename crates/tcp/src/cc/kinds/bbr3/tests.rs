@@ -31,7 +31,6 @@ fn sample() -> Sample {
         acked: 1,
         bytes: 1_448,
         in_flight: 40,
-        prior_in_flight: 40,
         cwnd_limited: true,
         ..Ack::default()
     };

@@ -277,7 +277,8 @@ def exceeds(n: Numbers, flow: Flow, here: At, there: At, *, times: float = 1.0) 
 
 
 def less(n: Numbers, flow: Flow, here: At, than: Sequence[At], times: float = 1.0) -> list[Check]:
-    """Checks that a flow's throughput in each of `than` is more than `times` that `here`."""
+    """Checks that a flow's throughput in each of `than` is more than `times` its throughput
+    `here`."""
     return [exceeds(n, flow, there, here, times=times) for there in than]
 
 

@@ -60,7 +60,6 @@ fn the_smoothed_time_counts_from_the_eighth_sample_on() {
             acked: MSS,
             bytes: MSS,
             in_flight: MSS,
-            prior_in_flight: MSS,
             rtt,
             srtt: rtt,
             min_rtt: rtt,
