@@ -70,8 +70,9 @@ def _blocks(classic: bytes) -> bytes:
 
 def _trials() -> Iterator[bytes]:
     known = catalogue.load()
-    for kind in known["apps"]:
-        yield _trial({"one": {"kind": kind}}).text().encode()
+    for name, kind in known["apps"].items():
+        shaped = {"qdisc": "cake", "shaper": "cake"} if kind.on_gateway else {}
+        yield _trial({"one": {"kind": name}}, **shaped).text().encode()
     for kind in known["disciplines"]:
         spec = _trial({"one": {"kind": "ping"}}, qdisc=kind, wifi={})
         yield spec.text().encode()

@@ -19,8 +19,8 @@
 //! - A reflector that was not used before has a baseline of 100 ms in each direction. One reply
 //!   lowers it by nine tenths of the difference.
 //!
-//! Differences: a pass of the loop takes no time. The program stops `fping` in 100 ms, and lines
-//! that arrive in this time wait.
+//! Differences: a pass of cake-autorate's main loop takes no time in this model. cake-autorate
+//! itself waits for 100 ms when it stops `fping`, and lines that arrive in this time wait.
 
 #![expect(clippy::cast_possible_wrap, reason = "times, sizes and counts are far below 2^63")]
 

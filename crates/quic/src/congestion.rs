@@ -5,13 +5,13 @@
 //! against increasing an underutilized window. By §7.8, a window is underutilized if the data in
 //! flight are less than the window and pacing does not limit sending. This module decides as
 //! Chromium does (`IsCwndLimited` in `tcp_cubic_sender_bytes.cc`), which counts more windows as
-//! used. The model was not compared with a run of Chromium. Differences from Appendix B, each
-//! pinned by a test:
+//! used. The model was not compared with a run of Chromium. Differences from Appendix B of RFC
+//! 9002, each pinned by a test:
 //!
 //! - the congestion controller chooses the slow-start threshold after a congestion event;
 //! - this module never reduces the window if the controller sets the window itself at all times
-//!   (BBR). Persistent congestion (§7.6.2) then has no effect, as in Chromium (`BbrSender`) and
-//!   quinn-proto (`Bbr`), and is not counted.
+//!   (BBR). Persistent congestion (RFC 9002 §7.6.2) then has no effect, as in Chromium
+//!   (`BbrSender`) and quinn-proto (`Bbr`), and is not counted.
 
 use aqmlab_core::{BitRate, Duration, Instant};
 use aqmlab_tcp::cc::{Ack, CcEvent, Congestion, CongestionControl, Signal, Window};
@@ -29,7 +29,7 @@ const MINIMUM_DATAGRAMS: u64 = 2;
 /// The number of datagrams of the window that may be unused while the window grows (Chromium's
 /// `kMaxBurstBytes`).
 const UNUSED_DATAGRAMS: u64 = 3;
-/// The largest window in bytes, which no path of the model reaches.
+/// The upper bound of the window in bytes: 1 TiB, far above the data in flight of practical trials.
 const CLAMP: u64 = 1 << 40;
 
 /// Returns the initial congestion window for datagrams of `mds` bytes.

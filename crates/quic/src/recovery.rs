@@ -3,7 +3,8 @@
 //! Source: RFC 9002 §6 and §7.6, Appendix A. The names of its pseudo-code are in parentheses.
 //! Differences: persistent congestion is established among consecutive packets of one detection and
 //! one number space, which a test pins. A client whose address is not validated also sets the probe
-//! timer if only 0-RTT packets are in flight; by Appendix A.8 it would not.
+//! timer if only 0-RTT packets are in flight; by Appendix A.8 of RFC 9002 it would not set this
+//! timer.
 
 mod probe;
 #[cfg(test)]

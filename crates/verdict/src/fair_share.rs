@@ -3,9 +3,9 @@
 //! Source: Philip et al. use the max-min fair share for services on the internet (2024, "Prudentia:
 //! Findings of an Internet Fairness Watchdog", ACM SIGCOMM). An application that demands less than
 //! an equal share gets its demand. The other applications share the remaining capacity. The demand
-//! is not observable, so the throughput is used in its place. A transfer's share is the remainder
-//! after the other applications, but never less than an equal share. Difference: all connections of
-//! an application count as one, because a person at home did not open them.
+//! is not observable, so the throughput is used in its place. The transfer itself counts as greedy,
+//! so its share is an equal part of the remaining capacity. Difference: all connections of an
+//! application count as one, because a person at home did not open them.
 //!
 //! Rates count IP packets. The capacity of a link is the IP rate that it carries in full-sized
 //! packets. The capacity of a radio is not known in advance, so the traffic that it carried counts

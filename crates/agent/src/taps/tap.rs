@@ -56,8 +56,8 @@ impl Tap {
         Ok(Self { ring: Ring::new(&socket).map_err(problem)?, socket })
     }
 
-    /// Adds the packets of applications since the last call to `records`, and to `capture` if there
-    /// is one. Times count from `origin_ns`.
+    /// Appends to `records` the applications' packets that were captured since the last call. Also
+    /// appends them to `capture` if there is one. Times count from `origin_ns`.
     pub(crate) fn drain(
         &mut self,
         origin_ns: u64,

@@ -28,10 +28,10 @@
 //! the draft's interval of 5 s. The goodput of an upload is the number of bytes in frames that the
 //! client hands to its socket, because the client does not know when they arrive.
 //!
-//! Differences: the sockets have neither `TCP_NOTSENT_LOWAT` nor `TCP_REPLENISH_TIME`, which the
-//! draft recommends, so a self probe also waits behind the data in the send buffer. There is no
-//! HTTP/3, and the client does not fetch the configuration of the test. The sizes of requests and
-//! headers are those of `web`.
+//! Differences: the sockets have neither `TCP_NOTSENT_LOWAT` nor `TCP_REPLENISH_TIME`, which
+//! draft-ietf-ippm-responsiveness recommends, so a self probe also waits behind the data in the
+//! send buffer. There is no HTTP/3, and the client does not fetch the configuration of the test.
+//! The sizes of requests and headers are those of `web`.
 
 use aqmlab_core::{Args, Bounds, Direction, Duration, Instant, Kind, Param, Value};
 

@@ -11,8 +11,8 @@
 //!
 //! - with `gentle`, the probability above the upper threshold rises from the adapted probability;
 //!   ns-3 starts from the initial probability;
-//! - the adapted probability stays at 1 % or more, as in the paper; ns-3 computes a far lower bound
-//!   from the rate;
+//! - the adapted probability stays at 1 % or more, as in Floyd, Gummadi and Shenker 2001; ns-3
+//!   computes a much smaller minimum from the rate;
 //! - an idle period begins when the last packet leaves, not at the first empty dequeue.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, math};

@@ -19,7 +19,7 @@ use crate::{Backlog, Qdisc};
 /// The time for which the gateway has run when a trial begins. Unset times of the kernel are zero,
 /// which is a time long before the trial.
 pub(super) const UPTIME: Duration = Duration::from_secs(3_600);
-/// The memory limit without a rate, before the upper bound.
+/// The memory limit without a rate, before the upper bound of [`LIMIT`] packets is applied.
 const UNLIMITED: u64 = u32::MAX as u64;
 /// The number of packets from which the kernel derives an upper bound of the memory limit.
 const LIMIT: u64 = 10_240;

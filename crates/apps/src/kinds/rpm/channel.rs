@@ -98,8 +98,9 @@ impl Channel {
     /// frames that were begun. The rest of a frame that the send buffer did not accept precedes the
     /// next message.
     ///
-    /// If the send buffer accepts the message of a probe completely, no notice of new space
-    /// follows. The body then continues at once.
+    /// This function is also called after the message of a probe was written. If the send buffer
+    /// accepted that message completely, no notice of new space follows, so this call continues the
+    /// body at once.
     pub(crate) fn fill(&mut self, at: Side, io: &mut dyn Io) -> u64 {
         let is_sender = self.sender == Some(at);
         let pipe = self.pipe(at);

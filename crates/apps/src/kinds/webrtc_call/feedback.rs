@@ -5,8 +5,9 @@
 //! are chosen so that reports take 5 % of the rate at which the reporting end sends, within 50 to
 //! 250 ms.
 //!
-//! Differences: the size of a report assumes the smallest packet status chunks of the draft. A
-//! reordered packet that arrives after the report on its neighbours is never reported.
+//! Differences: the size of a report assumes the smallest packet status chunks of
+//! draft-holmer-rmcat-transport-wide-cc-extensions-01. A reordered packet that arrives after the
+//! report on its neighbours is never reported.
 
 use aqmlab_core::{Duration, Instant};
 

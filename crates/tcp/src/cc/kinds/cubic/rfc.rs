@@ -2,10 +2,10 @@
 //!
 //! Source: RFC 9438 §4; for slow start, RFC 9406 or RFC 5681. Differences, each pinned by a test:
 //!
-//! - in the Reno-friendly region the window becomes `max(cwnd, W_est)`. By the text of §4.3, an
-//!   acknowledgement could shrink the window;
+//! - in the Reno-friendly region the window becomes `max(cwnd, W_est)`. By the text of RFC 9438
+//!   §4.3, an acknowledgement could shrink the window;
 //! - while the window does not limit the sender, the start of the epoch moves with the time between
-//!   acknowledgements. `t` excludes that time (§5.8).
+//!   acknowledgements. `t` excludes that time (RFC 9438 §5.8).
 
 use aqmlab_core::{Args, Duration, Instant, math};
 
