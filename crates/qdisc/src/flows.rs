@@ -4,7 +4,7 @@
 //! Sources: RFC 8290 §4.1 and §4.2; Linux 6.1 `net/sched/sch_fq_codel.c`; FreeBSD 10.4
 //! `sys/netpfil/ipfw/dn_sched_fq_codel.c`. [`Rules`] selects one of the three.
 //!
-//! Difference: the RFC, Linux and FreeBSD hash the five-tuple with a random key, so their hash
+//! Difference: RFC 8290, Linux and FreeBSD hash the five-tuple with a random key, so their hash
 //! collisions cannot be reproduced. This module mixes the packet's own tuple hash with a salt of
 //! the discipline. It scales the result to the number of queues as in Linux.
 

@@ -1,7 +1,7 @@
 """The JSON Schema of scenario files, for completion and error markers in editors.
 
-The models generate the schema. It is slightly more lenient than the planner, which also checks
-combinations of values.
+Pydantic generates the schema from the class `Scenario`. It is slightly more lenient than the
+planner, which also checks combinations of values.
 """
 
 from __future__ import annotations

@@ -180,7 +180,8 @@ def _free_name(app: Mapping[str, Any], taken: Mapping[str, Any], kinds: Names) -
 
 
 def of_both_ways(keys: Keys) -> tuple[Keys, Keys]:
-    """Splits a key for both directions into the parts before and after the direction.
+    """Splits a key for both directions where a key for one direction has `down` or `up`. The second
+    part has `qdisc` in place of `queue`.
 
     Returns two empty parts for any other key.
 

@@ -18,7 +18,8 @@ use super::layout::Types;
 const TRACING: &str = "/sys/kernel/tracing";
 /// The offset of a packet's number, after the Ethernet, IPv4 and UDP headers.
 const NUMBER: u32 = 14 + 20 + 8;
-/// The offset of IPv4's identification, which numbers packets that are sent with their own headers.
+/// The offset of IPv4's Identification field, from the Ethernet header. The field holds a packet's
+/// number if the job states the headers of the packets.
 const IDENTIFICATION: u32 = 14 + 4;
 /// The offset of the byte with IPv4's ECN field, from the Ethernet header.
 const TOS: u32 = 14 + 1;
@@ -161,8 +162,9 @@ pub(crate) fn find(kind: &str) -> Result<&'static Doors, String> {
     })
 }
 
-/// Sets the probes of a discipline, whose module must be loaded, and starts the recording. Packets
-/// that are sent with their own headers (`raw`) are numbered by their identification.
+/// Sets the probes of a discipline, whose module must be loaded, and starts the recording. If `raw`
+/// is true, the job states the headers of the packets, and IPv4's Identification field holds a
+/// packet's number.
 pub(crate) fn set(doors: &Doors, types: &Types, raw: bool) -> Result<(), String> {
     let code = Code::read(doors.own)?;
     write("events/enable", "0")?;

@@ -44,8 +44,8 @@ fn wait_until(due: u64) {
     }
 }
 
-/// Sends packets with their own headers. The identification of IPv4 numbers them from one, because
-/// the kernel replaces a zero.
+/// Sends packets with the headers that the job states. IPv4's Identification field holds a packet's
+/// number, counted from one because the kernel replaces a zero.
 fn send_raw(trace: &Trace) -> Result<(), String> {
     let failed = |number: usize, error: std::io::Error| format!("packet {number}: {error}");
     let fd = open_raw().map_err(|error| format!("the raw socket: {error}"))?;

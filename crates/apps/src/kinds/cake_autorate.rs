@@ -10,10 +10,10 @@
 //! that have left CAKE, with their Ethernet headers.
 //!
 //! Differences: all reflectors have the round-trip time of the path and one address, so CAKE has
-//! one queue for all requests. `fping` and the program start at once, and their work takes no time.
-//! In this model `fping` reports a missing reply only when it sends the next request; `fping`
-//! itself reports it when its timeout of 10 s ends. When the application stops, the CAKEs keep
-//! their last rates, as with cake-autorate itself.
+//! one queue for all requests. In this model `fping` and the program cake-autorate start at once,
+//! and their work takes no time. In this model `fping` reports a missing reply only when it sends
+//! the next request; `fping` itself reports it when its timeout of 10 s ends. When the application
+//! stops, the CAKEs keep their last rates, as with cake-autorate itself.
 
 #![expect(clippy::cast_possible_wrap, reason = "times and rates are far below 2^63")]
 

@@ -20,8 +20,9 @@
 //! is 5 %. The actual excess depends on other timers. The model draws the excess uniformly from
 //! zero to `oversleep` times the sleep.
 //!
-//! Differences: packet sizes that are negative even after the shift by N·o count as zero. An update
-//! of many players is truncated to the payload of an Ethernet packet, while game engines split such
+//! Differences: packet sizes that are negative even after pktgen's shift count as zero. This shift
+//! is the number of players times the number of bytes that each player adds. An update of many
+//! players is truncated to the payload of an Ethernet packet, while game engines split such
 //! updates.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};

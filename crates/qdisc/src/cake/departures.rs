@@ -11,10 +11,10 @@ use super::shaper::Fate;
 use super::tin::Waiting;
 use crate::aqm::cobalt::Head;
 
-/// The result of a flow's turn.
+/// The result of `take_judged`.
 enum Taken {
     Packet(Packet),
-    /// The law dropped a packet, which ends the turn.
+    /// The law dropped a packet in `ingress` mode. The deficit of the flow must be tested again.
     Dropped,
     /// The queue is empty.
     Nothing,
@@ -145,7 +145,8 @@ impl Cake {
     }
 
     /// Takes packets of a flow until the law lets one pass. In `ingress` mode, a drop costs as much
-    /// as a delivery and ends the turn.
+    /// as a delivery, and this function returns after the drop, so that the deficit of the flow is
+    /// tested again.
     fn take_judged(&mut self, slot: usize, now: Instant, cx: &mut Cx<'_>) -> Taken {
         let turn = self.turn;
         while let Some(Waiting { packet, charged }) = self.tins[turn].take(slot) {
@@ -179,7 +180,8 @@ impl Cake {
         Taken::Nothing
     }
 
-    /// Drops a packet of the flow that is served. Returns whether the drop ends the turn.
+    /// Drops a packet of the flow that is served. Returns whether the deficit of the flow must be
+    /// tested again, as in `ingress` mode.
     #[inline(never)]
     fn discard(
         &mut self,

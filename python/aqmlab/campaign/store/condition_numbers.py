@@ -6,9 +6,9 @@ it, `rtt_ms`. The unit follows from the condition's values: `_ms` for durations,
 `_up_mbit`.
 
 Every trial also has the columns of its path. `rate_down_mbit` and `rate_up_mbit` are the rates of
-the slowest links of its applications. `rtt_base_ms` is the round-trip time without queues. In a row
-of an application, `rtt_base_ms` is the application's round-trip time. In any other row, it is the
-most common round-trip time of the trial.
+the slowest links of its applications, except the modem's links. `rtt_base_ms` is the round-trip
+time without queues. In a row of an application, `rtt_base_ms` is the application's round-trip time.
+In any other row, it is the most common round-trip time of the trial.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ConditionedTrial(Protocol):
 
     @property
     def links(self) -> Mapping[Direction, LinkFacts]:
-        """The slowest link of each direction."""
+        """The slowest link of each direction, except the modem's link."""
 
     @property
     def rtt_base_ms(self) -> Mapping[str, float]:

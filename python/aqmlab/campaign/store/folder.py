@@ -64,7 +64,7 @@ class Trial:
     recorded: str | None = None
     """The digest of `spec` in the manifest, if `spec` itself is unknown."""
     links: Mapping[Direction, LinkFacts] = field(default_factory=dict)
-    """The slowest link of each direction."""
+    """The slowest link of each direction, except the modem's link."""
     rtt_base_ms: Mapping[str, float] = field(default_factory=dict)
     """The round-trip time without queues, for each application."""
 

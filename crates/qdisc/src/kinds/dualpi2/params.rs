@@ -2,7 +2,8 @@
 //!
 //! Differences from `tc`:
 //!
-//! - `classic_protection` is a whole number of per cent;
+//! - `classic_protection` must be a whole number of per cent; `tc` also accepts a fraction of a per
+//!   cent, and rounds it;
 //! - a `step_thresh` in packets has its own parameter, `step_thresh_packets`;
 //! - `drop_overload`, `drop_early` and `ecn_mask` have the names of the kernel's attributes, while
 //!   `tc` has words for their values;

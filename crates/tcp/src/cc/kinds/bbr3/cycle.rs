@@ -31,8 +31,8 @@ const PROBE_RANDOM_ROUNDS: u64 = 2;
 const PROBE_BASE_MICROS: u64 = 2_000_000;
 /// The range of the random extension of the time between probes, in microseconds.
 const PROBE_RANDOM_MICROS: u64 = 1_000_000;
-/// The share of `inflight_hi` by which a probe grows in its first round after marks ceased
-/// (`bbr_ecn_reprobe_gain`).
+/// The share of `inflight_hi` by which a probe that begins because marks have ceased may raise this
+/// bound in the probe's first round (`bbr_ecn_reprobe_gain`).
 const ECN_REPROBE_GAIN: u64 = UNIT / 2;
 
 impl Bbr3 {
