@@ -11,22 +11,21 @@
 //! the tree of the hosts, because most calls of the ends of connections are wake-ups. A wake-up
 //! that was replaced stays in the queue and has no effect.
 //!
-//! A tree is a tournament tree: every inner node holds the smallest key of its four children. A
-//! change of a time repeats the comparisons on the path to the root, up to the first node whose key
-//! stays the same. No other node changes.
+//! `agenda/actor.rs` defines the actors and their ranks, and `agenda/tree.rs` the tree of a rank.
 
-use std::marker::PhantomData;
+mod actor;
+mod tree;
 
-use aqmlab_core::{Instant, Side};
+use aqmlab_core::Instant;
 
+use self::actor::{Actor, Rank};
+pub(crate) use self::actor::{HostActor, NetworkActor, Slot};
 use crate::reads::Reads;
 
 /// The number of bits of a key that identify the actor. The rest of the key's lower half is the
 /// ticket.
 const SLOT_BITS: u32 = 20;
 const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
-/// The key of an actor without a request.
-const NEVER: u128 = u128::MAX;
 
 /// A place in the order of calls: the time and, among calls at one time, the order of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +39,7 @@ impl Default for Order {
 
 impl Order {
     /// The place after all calls.
-    pub(crate) const NEVER: Self = Self(NEVER);
+    pub(crate) const NEVER: Self = Self(tree::NEVER);
 
     /// Returns the time of the call.
     #[inline]
@@ -52,122 +51,6 @@ impl Order {
     #[inline]
     const fn code(self) -> u32 {
         (self.0 as u64 & SLOT_MASK) as u32
-    }
-}
-
-/// A part of the network that the agenda calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NetworkActor {
-    /// A link that becomes free while packets are queued.
-    Link(u32),
-    /// A delay line when its first packet arrives.
-    Line(u32),
-    /// A medium on which an exchange begins or ends.
-    Medium(u32),
-}
-
-/// A part of a host, or the sampler, that the agenda calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HostActor {
-    /// An application at a wake-up, its start or its stop.
-    App(u32),
-    /// One end of a connection, when a timer may have expired.
-    End(u32, Side),
-    /// The sampler of sender and queue state.
-    Sampler,
-}
-
-/// The numbers that identify an actor of type `A` in the agenda.
-#[derive(Debug)]
-pub(crate) struct Slot<A> {
-    /// The actor's leaf in the tree of its rank.
-    index: u32,
-    /// The actor's code in keys.
-    code: u32,
-    rank: PhantomData<A>,
-}
-
-// `derive` would require `A: Copy`.
-impl<A> Clone for Slot<A> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<A> Copy for Slot<A> {}
-
-/// A type of actors, all of the same rank.
-pub(crate) trait Actor: Copy {
-    /// Returns the actors of this type.
-    fn rank(agenda: &Agenda) -> &Rank<Self>;
-    /// Returns the actors of this type, for changes.
-    fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self>;
-    /// Returns the code that identifies the actor at leaf `index` in keys.
-    fn code(self, index: u32) -> u32;
-    /// Returns the actor with this code.
-    fn with_code(code: u32, rank: &Rank<Self>) -> Self;
-    /// Updates the places that the agenda derives from the tree of this type.
-    fn on_change(agenda: &mut Agenda);
-}
-
-/// The code has the kind of the actor in its two lowest bits, and then its number, so that the next
-/// actor is found without a table.
-impl Actor for NetworkActor {
-    #[inline]
-    fn rank(agenda: &Agenda) -> &Rank<Self> {
-        &agenda.network
-    }
-
-    #[inline]
-    fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self> {
-        &mut agenda.network
-    }
-
-    fn code(self, _index: u32) -> u32 {
-        match self {
-            Self::Link(link) => link << 2,
-            Self::Line(line) => line << 2 | 1,
-            Self::Medium(medium) => medium << 2 | 2,
-        }
-    }
-
-    #[inline]
-    fn with_code(code: u32, _rank: &Rank<Self>) -> Self {
-        match code & 3 {
-            0 => Self::Link(code >> 2),
-            1 => Self::Line(code >> 2),
-            _ => Self::Medium(code >> 2),
-        }
-    }
-
-    #[inline]
-    fn on_change(_agenda: &mut Agenda) {}
-}
-
-/// The code is the number of the leaf.
-impl Actor for HostActor {
-    #[inline]
-    fn rank(agenda: &Agenda) -> &Rank<Self> {
-        &agenda.hosts
-    }
-
-    #[inline]
-    fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self> {
-        &mut agenda.hosts
-    }
-
-    fn code(self, index: u32) -> u32 {
-        index
-    }
-
-    #[inline]
-    fn with_code(code: u32, rank: &Rank<Self>) -> Self {
-        rank.actors[code as usize]
-    }
-
-    #[inline]
-    fn on_change(agenda: &mut Agenda) {
-        agenda.first_of_hosts = Order(agenda.hosts.tree.least).min(agenda.reads.first());
     }
 }
 
@@ -211,7 +94,7 @@ impl Agenda {
     /// Withdraws the request of a slot, and frees the slot.
     pub(crate) fn leave<A: Actor>(&mut self, slot: Slot<A>) {
         self.clear(slot);
-        A::rank_mut(self).vacant.push(slot.index);
+        A::rank_mut(self).leave(slot);
     }
 
     /// Returns the actor that is called at `place`.
@@ -306,118 +189,6 @@ impl Agenda {
 fn key<A>(slot: Slot<A>, at: Instant, ticket: u64) -> Order {
     let lower = ticket << SLOT_BITS | u64::from(slot.code);
     Order(u128::from(at.as_nanos()) << 64 | u128::from(lower))
-}
-
-/// The actors of one rank.
-#[derive(Debug)]
-pub(crate) struct Rank<A> {
-    tree: Tree,
-    /// The actors, by leaf.
-    actors: Vec<A>,
-    /// The leaves that were freed.
-    vacant: Vec<u32>,
-}
-
-impl<A> Rank<A> {
-    const fn new() -> Self {
-        Self { tree: Tree::new(), actors: Vec::new(), vacant: Vec::new() }
-    }
-}
-
-impl<A: Actor> Rank<A> {
-    fn join(&mut self, actor: A) -> Slot<A> {
-        let index = self.vacant.pop().unwrap_or(self.actors.len() as u32);
-        let code = actor.code(index);
-        assert!(u64::from(code) <= SLOT_MASK, "more than {} actors of a rank", SLOT_MASK + 1);
-        self.tree.make_room(index as usize);
-        match self.actors.get_mut(index as usize) {
-            Some(former) => *former = actor,
-            None => self.actors.push(actor),
-        }
-        Slot { index, code, rank: PhantomData }
-    }
-}
-
-/// The keys of four siblings. They fill a cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Quad([u128; 4]);
-
-impl Quad {
-    const NEVER: Self = Self([NEVER; 4]);
-
-    /// Replaces the key at `place`, and returns the least of the four keys.
-    ///
-    /// The comparison gets the new key from its register. If it read the key from the quad, it
-    /// would wait for the key to be written, which took 12 % of the time of a run.
-    #[inline]
-    fn replace(&mut self, place: usize, key: u128) -> u128 {
-        let present = |at: usize| if at == place { key } else { self.0[at] };
-        let least = present(0).min(present(1)).min(present(2).min(present(3)));
-        self.0[place] = key;
-        least
-    }
-}
-
-/// The tournament tree for the actors of one rank.
-///
-/// A key holds the time in its upper half, and the ticket and the actor in its lower half. One
-/// comparison of keys therefore orders two calls.
-#[derive(Debug)]
-struct Tree {
-    /// The keys of the four children of the root. Up to four actors need no other quad.
-    root: Quad,
-    /// The quads of the other inner nodes: `lower[n]` holds the keys of the children of node `n`,
-    /// which are the nodes from `4n + 4` on. The nodes 0 to 3 are the children of the root. The
-    /// actors are the nodes without a quad.
-    lower: Vec<Quad>,
-    /// The key of the root.
-    least: u128,
-}
-
-impl Tree {
-    const fn new() -> Self {
-        Self { root: Quad::NEVER, lower: Vec::new(), least: NEVER }
-    }
-
-    /// Returns the key of the actor with this index.
-    fn key(&self, index: usize) -> u128 {
-        let node = self.lower.len() + index;
-        match node.checked_sub(4) {
-            None => self.root.0[node],
-            Some(below) => self.lower[below / 4].0[below % 4],
-        }
-    }
-
-    /// Sets the key of an actor. Repeats the comparisons on the path to the root, up to the first
-    /// node whose key stays the same.
-    #[inline]
-    fn replay(&mut self, index: usize, key: u128) {
-        let (mut node, mut least) = (self.lower.len() + index, key);
-        while let Some(below) = node.checked_sub(4) {
-            node = below / 4;
-            let quad = &mut self.lower[node];
-            if quad.0[below % 4] == least {
-                return;
-            }
-            least = quad.replace(below % 4, least);
-        }
-        // The node is below 4. The remainder states this to the compiler.
-        self.least = self.root.replace(node % 4, least);
-    }
-
-    /// Adds levels of inner nodes until there is a leaf for the actor with this index.
-    fn make_room(&mut self, index: usize) {
-        // A tree of `n` quads below the root has `3n + 4` leaves.
-        while index >= 3 * self.lower.len() + 4 {
-            let keys: Vec<_> = (0..index).map(|index| self.key(index)).collect();
-            self.root = Quad::NEVER;
-            self.lower = vec![Quad::NEVER; 4 * self.lower.len() + 4];
-            for (index, key) in keys.into_iter().enumerate() {
-                self.replay(index, key);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,160 @@
+//! The actors of the agenda, and the codes that identify them in keys.
+
+use std::marker::PhantomData;
+
+use aqmlab_core::Side;
+
+use super::tree::Tree;
+use super::{Agenda, Order, SLOT_MASK};
+
+/// A part of the network that the agenda calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NetworkActor {
+    /// A link that becomes free while packets are queued.
+    Link(u32),
+    /// A delay line when its first packet arrives.
+    Line(u32),
+    /// A medium on which an exchange begins or ends.
+    Medium(u32),
+}
+
+/// A part of a host, or the sampler, that the agenda calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HostActor {
+    /// An application at a wake-up, its start or its stop.
+    App(u32),
+    /// One end of a connection, when a timer may have expired.
+    End(u32, Side),
+    /// The sampler of sender and queue state.
+    Sampler,
+}
+
+/// The numbers that identify an actor of type `A` in the agenda.
+#[derive(Debug)]
+pub(crate) struct Slot<A> {
+    /// The actor's leaf in the tree of its rank.
+    pub(super) index: u32,
+    /// The actor's code in keys.
+    pub(super) code: u32,
+    rank: PhantomData<A>,
+}
+
+// `derive` would require `A: Copy`.
+impl<A> Clone for Slot<A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<A> Copy for Slot<A> {}
+
+/// A type of actors, all of the same rank.
+pub(crate) trait Actor: Copy {
+    /// Returns the actors of this type.
+    fn rank(agenda: &Agenda) -> &Rank<Self>;
+    /// Returns the actors of this type, for changes.
+    fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self>;
+    /// Returns the code that identifies the actor at leaf `index` in keys.
+    fn code(self, index: u32) -> u32;
+    /// Returns the actor with this code.
+    fn with_code(code: u32, rank: &Rank<Self>) -> Self;
+    /// Updates the places that the agenda derives from the tree of this type.
+    fn on_change(agenda: &mut Agenda);
+}
+
+/// The code has the kind of the actor in its two lowest bits, and then its number, so that the next
+/// actor is found without a table.
+impl Actor for NetworkActor {
+    #[inline]
+    fn rank(agenda: &Agenda) -> &Rank<Self> {
+        &agenda.network
+    }
+
+    #[inline]
+    fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self> {
+        &mut agenda.network
+    }
+
+    fn code(self, _index: u32) -> u32 {
+        match self {
+            Self::Link(link) => link << 2,
+            Self::Line(line) => line << 2 | 1,
+            Self::Medium(medium) => medium << 2 | 2,
+        }
+    }
+
+    #[inline]
+    fn with_code(code: u32, _rank: &Rank<Self>) -> Self {
+        match code & 3 {
+            0 => Self::Link(code >> 2),
+            1 => Self::Line(code >> 2),
+            _ => Self::Medium(code >> 2),
+        }
+    }
+
+    #[inline]
+    fn on_change(_agenda: &mut Agenda) {}
+}
+
+/// The code is the number of the leaf.
+impl Actor for HostActor {
+    #[inline]
+    fn rank(agenda: &Agenda) -> &Rank<Self> {
+        &agenda.hosts
+    }
+
+    #[inline]
+    fn rank_mut(agenda: &mut Agenda) -> &mut Rank<Self> {
+        &mut agenda.hosts
+    }
+
+    fn code(self, index: u32) -> u32 {
+        index
+    }
+
+    #[inline]
+    fn with_code(code: u32, rank: &Rank<Self>) -> Self {
+        rank.actors[code as usize]
+    }
+
+    #[inline]
+    fn on_change(agenda: &mut Agenda) {
+        agenda.first_of_hosts = Order(agenda.hosts.tree.least).min(agenda.reads.first());
+    }
+}
+
+/// The actors of one rank.
+#[derive(Debug)]
+pub(crate) struct Rank<A> {
+    pub(super) tree: Tree,
+    /// The actors, by leaf.
+    actors: Vec<A>,
+    /// The leaves that were freed.
+    vacant: Vec<u32>,
+}
+
+impl<A> Rank<A> {
+    pub(super) const fn new() -> Self {
+        Self { tree: Tree::new(), actors: Vec::new(), vacant: Vec::new() }
+    }
+}
+
+impl<A: Actor> Rank<A> {
+    /// Assigns a leaf to an actor; see [`Agenda::register`].
+    pub(super) fn join(&mut self, actor: A) -> Slot<A> {
+        let index = self.vacant.pop().unwrap_or(self.actors.len() as u32);
+        let code = actor.code(index);
+        assert!(u64::from(code) <= SLOT_MASK, "more than {} actors of a rank", SLOT_MASK + 1);
+        self.tree.make_room(index as usize);
+        match self.actors.get_mut(index as usize) {
+            Some(former) => *former = actor,
+            None => self.actors.push(actor),
+        }
+        Slot { index, code, rank: PhantomData }
+    }
+
+    /// Frees the leaf of a slot. The slot has no request.
+    pub(super) fn leave(&mut self, slot: Slot<A>) {
+        self.vacant.push(slot.index);
+    }
+}
