@@ -86,7 +86,8 @@ impl Agenda {
     ///
     /// # Panics
     ///
-    /// If there are already 2²⁰ hosts' actors, or 2¹⁸ actors of one kind in the network.
+    /// If the actor belongs to a host and 2²⁰ such actors have slots, or if the actor is a link, a
+    /// line or a medium whose number is not below 2¹⁸.
     pub(crate) fn register<A: Actor>(&mut self, actor: A) -> Slot<A> {
         A::rank_mut(self).join(actor)
     }
@@ -193,7 +194,7 @@ fn key<A>(slot: Slot<A>, at: Instant, ticket: u64) -> Order {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::Rng;
+    use aqmlab_core::{Rng, Side};
 
     use super::*;
 
@@ -266,5 +267,48 @@ mod tests {
         agenda.leave(app);
         assert_eq!(agenda.first_of_hosts(), Order::NEVER);
         assert_eq!(first_link(&agenda), Some(2));
+    }
+
+    #[test]
+    fn a_wake_up_is_taken_at_its_place_among_the_calls_of_hosts() {
+        let mut agenda = Agenda::new();
+        let [first, second] = [0, 1].map(|conn| agenda.register(HostActor::End(conn, Side::Home)));
+        agenda.set(first, Instant::from_millis(5));
+        let later = agenda.place(second, Instant::from_millis(5));
+        agenda.wake_up(later);
+        let entry = agenda.first_of_hosts();
+        assert!(entry < later, "the entry was requested first");
+        assert!(!agenda.take_wake_up(entry), "the first call is no wake-up");
+        assert_eq!(agenda.first_of_hosts(), entry, "nothing was taken");
+        let earlier = agenda.place(second, Instant::from_millis(4));
+        agenda.wake_up(earlier);
+        assert_eq!(agenda.first_of_hosts(), earlier);
+        assert!(agenda.take_wake_up(earlier));
+        assert_eq!(agenda.first_of_hosts(), entry);
+        agenda.clear(first);
+        assert_eq!(agenda.first_of_hosts(), later);
+        assert!(agenda.take_wake_up(later));
+        assert_eq!(agenda.first_of_hosts(), Order::NEVER);
+    }
+
+    /// Tests that the wake-up of an actor that left stays, with the code of the actor that has the
+    /// slot since. The caller therefore compares places, and not only actors.
+    #[test]
+    fn the_wake_up_of_a_freed_slot_states_the_next_actor_of_the_slot() {
+        let mut agenda = Agenda::new();
+        let former = agenda.register(HostActor::End(0, Side::Home));
+        let stale = agenda.place(former, Instant::from_millis(5));
+        agenda.wake_up(stale);
+        agenda.leave(former);
+        assert_eq!(agenda.first_of_hosts(), stale);
+        let next = agenda.register(HostActor::End(1, Side::Wan));
+        let own = agenda.place(next, Instant::from_millis(5));
+        agenda.wake_up(own);
+        for (place, what) in [(stale, "the former actor"), (own, "the next actor")] {
+            assert_eq!(agenda.first_of_hosts(), place, "the wake-up of {what}");
+            assert_eq!(agenda.actor::<HostActor>(place), HostActor::End(1, Side::Wan));
+            assert!(agenda.take_wake_up(place), "the wake-up of {what}");
+        }
+        assert_eq!(agenda.first_of_hosts(), Order::NEVER);
     }
 }

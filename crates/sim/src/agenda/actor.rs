@@ -144,7 +144,10 @@ impl<A: Actor> Rank<A> {
     pub(super) fn join(&mut self, actor: A) -> Slot<A> {
         let index = self.vacant.pop().unwrap_or(self.actors.len() as u32);
         let code = actor.code(index);
-        assert!(u64::from(code) <= SLOT_MASK, "more than {} actors of a rank", SLOT_MASK + 1);
+        assert!(
+            u64::from(code) <= SLOT_MASK,
+            "an agenda has room for 2^20 actors of hosts, and for 2^18 links, lines and media each"
+        );
         self.tree.make_room(index as usize);
         match self.actors.get_mut(index as usize) {
             Some(former) => *former = actor,
@@ -156,5 +159,64 @@ impl<A: Actor> Rank<A> {
     /// Frees the leaf of a slot. The slot has no request.
     pub(super) fn leave(&mut self, slot: Slot<A>) {
         self.vacant.push(slot.index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use aqmlab_core::Instant;
+
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_call_states_the_actor() {
+        let mut agenda = Agenda::new();
+        let last = SLOT_MASK as u32 >> 2;
+        for number in [0, 1, last] {
+            for kind in [NetworkActor::Link, NetworkActor::Line, NetworkActor::Medium] {
+                let actor = kind(number);
+                let slot = agenda.register(actor);
+                let place = agenda.place(slot, Instant::from_millis(1));
+                assert_eq!(agenda.actor::<NetworkActor>(place), actor);
+            }
+        }
+        for actor in [HostActor::Sampler, HostActor::App(7), HostActor::End(1 << 30, Side::Wan)] {
+            let slot = agenda.register(actor);
+            let place = agenda.place(slot, Instant::from_millis(1));
+            assert_eq!(agenda.actor::<HostActor>(place), actor);
+        }
+    }
+
+    #[test]
+    fn an_actor_without_a_code_is_refused() {
+        let mut agenda = Agenda::new();
+        let mut is_refused = |register: &dyn Fn(&mut Agenda)| {
+            catch_unwind(AssertUnwindSafe(|| register(&mut agenda))).is_err()
+        };
+        for kind in [NetworkActor::Link, NetworkActor::Line, NetworkActor::Medium] {
+            assert!(!is_refused(&|agenda| _ = agenda.register(kind((1 << 18) - 1))));
+            assert!(is_refused(&|agenda| _ = agenda.register(kind(1 << 18))));
+        }
+        for app in 0..1 << 20 {
+            assert!(!is_refused(&|agenda| _ = agenda.register(HostActor::App(app))), "{app}");
+        }
+        assert!(is_refused(&|agenda| _ = agenda.register(HostActor::Sampler)));
+    }
+
+    #[test]
+    fn a_freed_leaf_goes_to_the_next_actor() {
+        let mut agenda = Agenda::new();
+        let [first, second] = [0, 1].map(|app| agenda.register(HostActor::App(app)));
+        agenda.set(first, Instant::from_millis(1));
+        agenda.leave(first);
+        let next = agenda.register(HostActor::App(2));
+        assert_eq!((next.index, next.code), (first.index, first.code));
+        assert_eq!(agenda.due(next), Instant::NEVER, "the request of the former actor is gone");
+        agenda.set(second, Instant::from_millis(3));
+        agenda.set(next, Instant::from_millis(2));
+        assert_eq!(agenda.actor::<HostActor>(agenda.first_of_hosts()), HostActor::App(2));
+        assert_eq!(agenda.register(HostActor::App(3)).index, 2, "no other leaf was freed");
     }
 }

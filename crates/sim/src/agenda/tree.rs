@@ -88,3 +88,29 @@ impl Tree {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Rng;
+
+    use super::*;
+
+    #[test]
+    fn a_tree_that_grows_keeps_its_keys() {
+        let mut rng = Rng::stream(1, "tree");
+        let (mut tree, mut plain) = (Tree::new(), Vec::new());
+        for index in 0..300 {
+            tree.make_room(index);
+            plain.push(NEVER);
+            assert_eq!(tree.key(index), NEVER, "leaf {index}");
+            for _ in 0..3 {
+                let at = rng.below(plain.len() as u64) as usize;
+                let key = if rng.below(4) == 0 { NEVER } else { u128::from(rng.below(1_000)) };
+                tree.replay(at, key);
+                plain[at] = key;
+                assert_eq!(Some(&tree.least), plain.iter().min(), "{} leaves", plain.len());
+            }
+            assert!((0..plain.len()).all(|at| tree.key(at) == plain[at]), "{} leaves", plain.len());
+        }
+    }
+}
