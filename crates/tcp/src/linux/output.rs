@@ -41,6 +41,15 @@ impl Push {
     }
 }
 
+/// The place of a segment in its `skb`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SkbPlace {
+    /// Another segment of the `skb` follows.
+    Inner,
+    /// The segment is the last of the `skb`.
+    Last,
+}
+
 impl Tcb {
     /// Returns whether the whole next segment fits into the peer's window.
     #[inline]
@@ -166,7 +175,7 @@ impl Linux {
         let mut header = self.header(tcb);
         while left > u64::from(mss) {
             left -= u64::from(mss);
-            self.send_new(tcb, &header, (mss, 0), TcpFlags::default(), false);
+            self.send_new(tcb, &header, (mss, 0), TcpFlags::default(), SkbPlace::Inner);
             sent += 1;
             self.on_data_sent(tcb);
             // The first segment of a burst offers a window, and with a shift count the others would
@@ -178,7 +187,7 @@ impl Linux {
         let tags = if burst.fin { tags | FIN } else { tags };
         // The last segment of a burst carries PSH only in its first transmission.
         let control = if sent > 1 { TcpFlags::PSH } else { TcpFlags::default() };
-        self.send_new(tcb, &header, (left as u32, tags), control, true);
+        self.send_new(tcb, &header, (left as u32, tags), control, SkbPlace::Last);
         sent
     }
 
@@ -196,7 +205,8 @@ impl Linux {
             self.on_data_sent(tcb);
         }
         let header = self.header(tcb);
-        self.send_new(tcb, &header, (payload as u32, tags), TcpFlags::default(), true);
+        let control = TcpFlags::default();
+        self.send_new(tcb, &header, (payload as u32, tags), control, SkbPlace::Last);
         tcb.pace(payload);
         self.sndbuf.on_sent(tcb.snd.nxt);
         if starts_timer {
@@ -206,15 +216,14 @@ impl Linux {
 
     /// Sends `payload` new bytes, and the FIN if `tags` contains it. The caller must first call
     /// [`Self::header`] and, for data, [`Self::on_data_sent`]. Retransmissions carry the control
-    /// bits of `tags`, but not `control`. `ends_skb` states whether the segment is the last of its
-    /// `skb`.
+    /// bits of `tags`, but not `control`.
     fn send_new(
         &mut self,
         tcb: &mut Tcb,
         header: &TcpHeader,
         (payload, tags): (u32, u8),
         control: TcpFlags,
-        ends_skb: bool,
+        place: SkbPlace,
     ) {
         let seq = tcb.snd.nxt;
         let mut sent = Sent::new(seq, payload, tags);
@@ -222,7 +231,7 @@ impl Linux {
         let sack = SackBlocks::default();
         tcb.emit(TcpHeader { seq, payload, flags, sack, ..*header }, Transmission::Original);
         self.tsq.on_sent();
-        (sent.sent, sent.ends_skb) = (tcb.clock.now, ends_skb);
+        (sent.sent, sent.ends_skb) = (tcb.clock.now, place == SkbPlace::Last);
         tcb.rate.on_sent(&mut sent, tcb.board.is_empty());
         if tcb.tx_records.are_kept {
             tcb.record_transmission(sent.end());
