@@ -160,11 +160,15 @@ pub enum CcEvent {
     },
 }
 
+/// The minimum number of segments of a burst, unless the controller states another rule (Linux
+/// `tcp_min_tso_segs`).
+pub(crate) const MIN_TSO_SEGMENTS: u64 = 2;
+
 /// The rule for the number of segments in a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TsoSegments {
     /// The connection's number of segments, but at least this number if the segments are available
-    /// (Linux `tcp_min_tso_segs` and `min_tso_segs`).
+    /// (Linux `min_tso_segs`).
     Least(u64),
     /// This number of segments, if they are available (`tso_segs` of newer kernels).
     Exactly(u64),
@@ -277,7 +281,7 @@ pub trait CongestionControl: Send {
     /// Returns the rule for the number of segments in a burst. The connection asks only controllers
     /// that pace.
     fn tso_segments(&self) -> TsoSegments {
-        TsoSegments::Least(2)
+        TsoSegments::Least(MIN_TSO_SEGMENTS)
     }
 
     /// Returns the number of windows that the send buffer should hold (Linux `sndbuf_expand`).

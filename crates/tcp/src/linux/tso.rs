@@ -14,7 +14,7 @@ use aqmlab_core::Duration;
 
 use super::Linux;
 use super::output::Push;
-use crate::cc::TsoSegments;
+use crate::cc::{MIN_TSO_SEGMENTS, TsoSegments};
 use crate::state::CaState;
 use crate::tcb::Tcb;
 
@@ -24,9 +24,6 @@ pub(super) const MAX_TCP_HEADER: u64 = 256;
 /// The maximum number of bytes that an interface accepts at once: 64 KiB minus one byte and the
 /// space for headers (`sk_gso_max_size`).
 pub(super) const GSO_MAX: u64 = 65_536 - 1 - MAX_TCP_HEADER;
-/// The minimum number of segments that are worth sending at once, for a controller that does not
-/// pace (`tcp_min_tso_segs`).
-const MIN_SEGMENTS: u64 = 2;
 /// The divisor of the window for the amount that is worth sending at once (`tcp_tso_win_divisor`).
 const WINDOW_SHARE: u64 = 3;
 /// The limit on waiting. A burst does not wait if the last segment was sent longer ago than this.
@@ -65,7 +62,7 @@ impl Tcb {
         if !self.profile.bursts {
             return 1;
         }
-        let mut least = MIN_SEGMENTS;
+        let mut least = MIN_TSO_SEGMENTS;
         if self.paces {
             match self.cc.tso_segments() {
                 TsoSegments::Least(segments) => least = segments,

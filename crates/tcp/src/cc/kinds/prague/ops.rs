@@ -122,7 +122,7 @@ impl CongestionControl for Prague {
     }
 
     fn tso_segments(&self) -> TsoSegments {
-        if self.has_ecn { TsoSegments::Exactly(self.burst) } else { TsoSegments::Least(2) }
+        if self.has_ecn { TsoSegments::Exactly(self.burst) } else { self.reno.tso_segments() }
     }
 
     fn gauges(&self) -> Vec<(&'static str, f64)> {
