@@ -175,8 +175,8 @@ impl<O: Observer> World<O> {
     }
 
     /// Notifies the application of the events of one end, and sets the timer of the end. Removes
-    /// both ends if both have finished. If the client has finished and the server has heard nothing,
-    /// closes the connection but keeps the ends, because a SYN may still arrive.
+    /// both ends if both have finished. If the client has finished and the server has heard
+    /// nothing, closes the connection but keeps the ends, because a SYN may still arrive.
     #[inline(never)]
     fn notify(&mut self, index: u32, side: Side, entry: Entry) {
         let now = self.network.now;
@@ -275,6 +275,8 @@ impl<O: Observer> World<O> {
             return self.settle();
         }
         conn.read[side.index()] += end.tcp.read();
+        // Unlike in `drain`, the memory of the own link is reported only if a segment may be sent.
+        // A read changes neither this memory nor its limit.
         if end.tcp.has_output() {
             transmit(&mut self.network, end);
         }
