@@ -8,6 +8,11 @@ use aqmlab_trial::{AppRunner, Engine};
 use crate::observer::Observer;
 use crate::world::World;
 
+/// The length of a full packet, the MTU of an Ethernet interface.
+const FULL_PACKET: u32 = 1_500;
+/// The length of the Ethernet header, which the counter of an interface includes.
+const ETHERNET_HEADER: u64 = 14;
+
 impl<O: Observer> World<O> {
     /// Calls `act` on one TCP, and marks its end to be drained. If the connection has no TCPs or no
     /// longer has them, does nothing and returns the default.
@@ -24,11 +29,6 @@ impl<O: Observer> World<O> {
         act(&mut ends[at.index()].tcp)
     }
 }
-
-/// The length of a full packet, the MTU of an Ethernet interface.
-const FULL_PACKET: u32 = 1_500;
-/// The length of the Ethernet header, which the counter of an interface includes.
-const ETHERNET_HEADER: u64 = 14;
 
 impl<O: Observer> World<O> {
     /// Returns the link with the gateway's shaper of a direction on the route of an application.
