@@ -1,6 +1,9 @@
 //! Departures: the choice of a tin and a flow, and the decision of the law.
 //!
 //! Source: Linux 6.1 `sch_cake.c`, `cake_dequeue`.
+//!
+//! The functions for several tins, and for paths that repeat a step, are not inlined. The compiler
+//! would otherwise move instructions of their loops to the start of every departure.
 
 use aqmlab_core::{Cx, Instant, Packet, Reason};
 
@@ -52,8 +55,7 @@ impl Cake {
         self.choose_among_tins(now)
     }
 
-    /// Chooses the tin to serve if several tins may be active. The function is separate, because the
-    /// compiler otherwise moves instructions of its loops to the start of every departure.
+    /// Chooses the tin to serve if several tins may be active.
     #[inline(never)]
     fn choose_among_tins(&mut self, now: Instant) -> bool {
         if self.shaper.rate.is_limited() {
@@ -124,9 +126,6 @@ impl Cake {
             }
         }
     }
-
-    // The functions below handle the paths that repeat a step. They are separate, because the
-    // compiler otherwise moves instructions of the loops to the start of every departure.
 
     /// Gives a flow without credit its next quantum.
     #[inline(never)]
