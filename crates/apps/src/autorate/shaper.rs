@@ -91,9 +91,9 @@ impl Shaper {
             return;
         }
         let (delay, full) = (self.delay_threshold(), self.thresholds.full_cut + self.packet_time);
-        let share = share(average - delay, full - delay);
+        let thousandths = thousandths(average - delay, full - delay);
         let factors = &settings.factors;
-        self.scale(factors.least_cut, factors.most_cut, share);
+        self.scale(factors.least_cut, factors.most_cut, thousandths);
         (self.cut, self.changed) = (now, now);
     }
 
@@ -103,17 +103,17 @@ impl Shaper {
             return;
         }
         let (delay, full) = (self.delay_threshold(), self.thresholds.full_rise + self.packet_time);
-        let share = share(delay - average, delay - full);
+        let thousandths = thousandths(delay - average, delay - full);
         let factors = &settings.factors;
-        self.scale(factors.least_rise, factors.most_rise, share);
+        self.scale(factors.least_rise, factors.most_rise, thousandths);
         self.is_new = false;
         self.changed = now;
     }
 
-    /// Multiplies the rate by a factor between `least` and `most`. `share` is the place of the
-    /// factor in thousandths of the difference.
-    fn scale(&mut self, least: i64, most: i64, share: i64) {
-        let factor = 1_000 * least - share * (least - most);
+    /// Multiplies the rate by a factor between `least` and `most`. The factor lies `thousandths` of
+    /// the way from `least` to `most`.
+    fn scale(&mut self, least: i64, most: i64, thousandths: i64) {
+        let factor = 1_000 * least - thousandths * (least - most);
         self.rate = self.rate * factor / 1_000_000;
     }
 
@@ -147,7 +147,7 @@ impl Shaper {
 }
 
 /// Returns `part` of `whole` in thousandths, from 0 to 1000. Without a whole, returns 1000.
-fn share(part: i64, whole: i64) -> i64 {
+fn thousandths(part: i64, whole: i64) -> i64 {
     if whole <= 0 {
         1_000
     } else if part > 0 {

@@ -69,8 +69,8 @@ fn c252_three_delayed_replies_of_six_cut_both_rates() {
     assert!(next[..6].iter().all(Vec::is_empty), "{next:?}");
     let average = rig.law.window.average();
     let packet = 12_000_000 / rate;
-    let share = 1_000 * (average - 30_000 - packet) / 30_000;
-    let want = rate * (990_000 - share * 240) / 1_000_000;
+    let thousandths = 1_000 * (average - 30_000 - packet) / 30_000;
+    let want = rate * (990_000 - thousandths * 240) / 1_000_000;
     assert_eq!(next[6][0], Order::SetRate(Direction::Down, want));
 }
 
