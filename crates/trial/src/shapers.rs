@@ -12,13 +12,13 @@ use crate::spec::{AppSpec, ShaperSpec, Spec};
 ///
 /// If there is no such application.
 pub fn gateway_shapers(spec: &Spec, app: usize) -> Option<[u32; 2]> {
-    let found = Direction::BOTH.map(|direction| shaper(spec, &spec.apps[app], direction));
+    let found = Direction::BOTH.map(|direction| shaper_link(spec, &spec.apps[app], direction));
     let [Some(up), Some(down)] = found else { return None };
     Some([up as u32, down as u32])
 }
 
 /// Returns the first link with the shaper `cake` on the route of an application.
-fn shaper(spec: &Spec, app: &AppSpec, direction: Direction) -> Option<usize> {
+fn shaper_link(spec: &Spec, app: &AppSpec, direction: Direction) -> Option<usize> {
     let links = &app.route(direction).links;
     let is_shaper =
         |link: usize| spec.links.get(link)?.shaper.eq(&ShaperSpec::Cake).then_some(link);
@@ -29,11 +29,11 @@ fn shaper(spec: &Spec, app: &AppSpec, direction: Direction) -> Option<usize> {
 /// rate. `at` is the place of the application in the trial.
 pub(crate) fn check(at: &str, spec: &Spec, app: &AppSpec) -> Result<(), SpecError> {
     for direction in Direction::BOTH {
-        if shaper(spec, app, direction).is_none() {
+        if shaper_link(spec, app, direction).is_none() {
             let problem = format!(
-                "changes the rate of a CAKE in each direction, and the gateway has no CAKE with the \
-                 shaper `cake` {way}; with path.qdisc = \"cake\", path.shaper = \"cake\" gives it \
-                 one, and path.modem has the rate of the line",
+                "changes the rate of a CAKE in each direction, and no link of its route {way} has \
+                 the shaper `cake`; a scenario needs path.qdisc = \"cake\" and path.shaper = \
+                 \"cake\", and path.modem with the rate of the line",
                 way = direction.name(),
             );
             return Err(SpecError::new(at, problem));

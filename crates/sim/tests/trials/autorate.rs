@@ -85,7 +85,7 @@ fn a_gateway_without_cakes_shaper_is_refused() {
     assert!(problem.starts_with("apps[0].app: changes the rate of a CAKE"), "{problem}");
     let mut half = varying(&apps);
     half["links"][1]["shaper"] = json!("line");
-    assert!(refusal(&half).contains("down"), "{}", refusal(&half));
+    assert!(refusal(&half).contains("its route down"), "{}", refusal(&half));
     let mut odd = varying(&apps);
     odd["apps"][0]["app"]["params"]["min_down"] = json!(30_000_000);
     let problem = refusal(&odd);
