@@ -17,7 +17,7 @@ use crate::throughput::Active;
 /// If packets may be reordered, the number of later arrivals after which a missing packet counts as
 /// lost. `spp` searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
 const OVERTAKEN: usize = 8_192;
-/// The maximum number of packets between the taps. It bounds the memory on a path that no longer
+/// The maximum number of packets that a meter stores. It bounds the memory on a path that no longer
 /// delivers, and exceeds every bandwidth-delay product.
 const BETWEEN_TAPS: usize = 1 << 20;
 /// The maximum number of bins allocated in advance, more than any figure shows.
@@ -39,26 +39,29 @@ pub struct Sent {
     pub ip_len: u32,
 }
 
-/// The interval of the statistics.
+/// The interval of the statistics, which includes its start and excludes its end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
+    /// The start in nanoseconds.
     from: u64,
+    /// The length in nanoseconds.
     length: u64,
 }
 
 impl Limits {
-    /// Returns the interval that includes `from` and excludes `to`.
+    /// Returns the interval from `from` to `to`. It is empty if `to` is not later than `from`.
     pub(crate) fn new(from: Instant, to: Instant) -> Self {
         Self { from: from.as_nanos(), length: to.since(from).as_nanos() }
     }
 
+    /// Returns whether the interval contains `at`.
     #[inline]
     pub(crate) fn include(self, at: Instant) -> bool {
         // The subtraction wraps, so one comparison covers times before and after the interval.
         at.as_nanos().wrapping_sub(self.from) < self.length
     }
 
-    /// Returns the first bound of the interval after `at`; [`u64::MAX`] if both bounds are earlier.
+    /// Returns the first bound of the interval after `at`; [`u64::MAX`] if no bound is later.
     fn next_bound(self, at: Instant) -> u64 {
         let bounds = [self.from, self.from.saturating_add(self.length)];
         bounds.into_iter().find(|&bound| bound > at.as_nanos()).unwrap_or(u64::MAX)
@@ -81,8 +84,9 @@ struct Departures {
 #[derive(Clone, Copy, Debug, Default)]
 struct Out {
     passage: Passage,
-    /// The mark of the packet, which ensures that each arrival is used once: the low bits of the
-    /// identity that follows the packet's identity. It is 0 before the first arrival.
+    /// The low 32 bits of the packet's identity plus one; 0 before the first arrival. Two
+    /// successive arrivals have different marks. An arrival is therefore used only if its mark
+    /// differs from that of the arrival used before, and no arrival is used twice.
     mark: u32,
 }
 
@@ -152,8 +156,8 @@ impl DirectionMeter {
     }
 
     /// Records a packet that passes the tap at its sender. `back` is the meter of the other
-    /// direction, whose receiver is this sender. If [`BETWEEN_TAPS`] packets are already between
-    /// the taps, removes the oldest of them.
+    /// direction, whose receiver is this sender. If [`BETWEEN_TAPS`] packets are already stored, the
+    /// oldest of them counts as lost.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub(crate) fn depart(&mut self, packet: Sent, now: Instant, back: &Self) {
@@ -196,8 +200,8 @@ impl DirectionMeter {
         }
     }
 
-    /// Keeps the number of packets below [`BETWEEN_TAPS`]. Only a full ring, whose size is a power
-    /// of two, can have so many.
+    /// Makes room for one more packet if there are [`BETWEEN_TAPS`]. The caller calls it only with a
+    /// full ring, because a ring's size is a power of two, as is [`BETWEEN_TAPS`].
     #[cold]
     fn bound_flights(&mut self) {
         if self.flights.len() >= BETWEEN_TAPS {
@@ -210,12 +214,13 @@ impl DirectionMeter {
         self.arrivals.end(at);
     }
 
-    /// Records a packet that passes the tap at its receiver.
+    /// Records a packet that passes the tap at its receiver. A packet arrives at most once.
     ///
     /// Pairs are made in the order of sending, which is the order of the monitor's capture. A
     /// packet is therefore paired once all earlier packets have arrived or are lost.
     #[inline]
     pub(crate) fn arrive(&mut self, id: u64, ip_len: u32, now: Instant) {
+        debug_assert!(!self.has_arrived(id), "packet {id} arrives at most once");
         self.arrivals.count(ip_len, now);
         let mut number = self.expected;
         if !self.flights.holds(number) || self.flights.get(number).id != id {
@@ -233,6 +238,15 @@ impl DirectionMeter {
             }
         } else {
             self.keep(number, now);
+        }
+    }
+
+    /// Returns whether the packet with the identity `id` is stored and has arrived.
+    fn has_arrived(&self, id: u64) -> bool {
+        let number = self.flights.partition_point(|flight| flight.id < id);
+        self.flights.holds(number) && {
+            let flight = self.flights.get(number);
+            flight.id == id && flight.received != Instant::NEVER
         }
     }
 
@@ -354,5 +368,44 @@ impl DirectionMeter {
                 self.pair(&flight, flight.received);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const END: Instant = Instant::from_millis(1_000);
+
+    fn meter() -> DirectionMeter {
+        let step = Duration::from_millis(100);
+        let (from, to, end) = (Instant::ZERO, END, END);
+        let settings = Settings { from, to, window: step, step, end, reorders: true, series: None };
+        DirectionMeter::new(Active::new(&(from..to), step, step), &settings)
+    }
+
+    #[test]
+    fn the_oldest_packet_is_lost_when_one_more_than_the_limit_is_sent() {
+        let (mut meter, back) = (meter(), meter());
+        for id in 0..=BETWEEN_TAPS as u64 {
+            assert_eq!(meter.report.lost, 0, "before packet {id}");
+            let packet = Sent { flow: 0, conn: 0, direction: Direction::Up, id, ip_len: 100 };
+            meter.depart(packet, Instant::from_millis(1), &back);
+        }
+        assert_eq!((meter.flights.len(), meter.report.lost), (BETWEEN_TAPS, 1));
+        assert_eq!(meter.flights.front().map(|flight| flight.id), Some(1));
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "packet 1 arrives at most once")]
+    fn a_packet_that_waits_does_not_arrive_again() {
+        let (mut meter, back) = (meter(), meter());
+        for id in 0..2 {
+            let packet = Sent { flow: 0, conn: 0, direction: Direction::Up, id, ip_len: 100 };
+            meter.depart(packet, Instant::ZERO, &back);
+        }
+        meter.arrive(1, 100, Instant::from_millis(1));
+        meter.arrive(1, 100, Instant::from_millis(2));
     }
 }

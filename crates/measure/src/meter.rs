@@ -41,8 +41,8 @@ pub struct Settings {
 ///
 /// Call [`sent`](Self::sent) and [`received`](Self::received) in the order of the events; times
 /// must not decrease. Within a flow and direction the identities of packets increase in the order
-/// of sending. A packet that arrives without having been sent counts in throughput only. Call
-/// [`ended`](Self::ended) when a flow ends by itself.
+/// of sending. A packet arrives at most once. A packet that arrives without having been sent counts
+/// in throughput only. Call [`ended`](Self::ended) when a flow ends by itself.
 pub struct Meter {
     /// The meters of both directions of each flow, by [`Direction::index`].
     flows: Vec<[DirectionMeter; 2]>,
