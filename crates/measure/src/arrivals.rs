@@ -95,3 +95,68 @@ impl Arrivals {
         self.next = ((step + 1) * self.width).min(self.active.next());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Rng;
+
+    use super::*;
+
+    /// Tests that every packet counts in the steps in which it arrives, although its bytes are
+    /// passed on only when a step ends. The steps of the series and of the active interval end at
+    /// different times.
+    #[test]
+    fn each_packet_counts_in_the_steps_in_which_it_arrives() {
+        let (step, window, width) = (100, 400, 130_usize);
+        let nanos = Duration::from_nanos;
+        for seed in 0..200 {
+            // The first step of either may end first.
+            let start = if seed % 2 == 0 { 7 } else { 1_007 };
+            let span = start..8_200;
+            let instants = Instant::from_nanos(span.start)..Instant::from_nanos(span.end);
+            let mut rng = Rng::stream(seed, "arrivals");
+            let active = || Active::new(&instants, nanos(step), nanos(window));
+            let mut arrivals = Arrivals::new(active(), 80, nanos(width as u64));
+            let mut alone = active();
+            let (mut total, mut while_active, mut steps) = (0, 0, vec![0; 80]);
+            let mut now = 0;
+            while now < 10_000 {
+                let bytes = 1 + rng.below(1_500);
+                arrivals.count(bytes as u32, Instant::from_nanos(now));
+                alone.advance(now);
+                alone.add(bytes);
+                total += bytes;
+                while_active += if span.contains(&now) { bytes } else { 0 };
+                steps[now as usize / width] += bytes;
+                // Packets often arrive at the end of a step.
+                let ends = [now.next_multiple_of(width as u64), start + (now / step + 1) * step];
+                now = match rng.below(8) {
+                    draw @ 0..2 if ends[draw as usize] > now => ends[draw as usize],
+                    2 => now + rng.below(1_000),
+                    _ => now + rng.below(30),
+                };
+            }
+            let found = arrivals.finish();
+            assert_eq!((found.total, found.while_active), (total, while_active), "seed {seed}");
+            assert_eq!(found.steps, steps, "seed {seed}");
+            let (_, _, windows) = alone.finish();
+            assert_eq!(format!("{:?}", found.windows), format!("{windows:?}"), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn what_arrives_after_a_flow_has_ended_counts_only_in_the_total_and_the_series() {
+        let at = Instant::from_millis;
+        let step = Duration::from_millis(100);
+        let active = Active::new(&(at(0)..at(1_000)), step, step);
+        let mut arrivals = Arrivals::new(active, 10, step);
+        arrivals.count(1, at(210));
+        arrivals.count(10, at(250));
+        arrivals.end(at(250));
+        arrivals.count(100, at(260));
+        arrivals.count(1_000, at(310));
+        let Arrived { total, active, while_active, steps, .. } = arrivals.finish();
+        assert_eq!((total, while_active, active), (1_111, 11, at(0)..at(250)));
+        assert_eq!(steps, [0, 0, 111, 1_000, 0, 0, 0, 0, 0, 0]);
+    }
+}
