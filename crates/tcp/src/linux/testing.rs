@@ -42,11 +42,44 @@ pub(super) fn send(tcb: &mut Tcb, segments: u32) {
     }
 }
 
-/// Returns the state of a connection, to compare connections.
+/// Returns the whole state of a connection as text, to compare connections. Only `profile` is left
+/// out, because it never changes. The state of the congestion control is what its gauges show.
 pub(super) fn state(linux: &Linux, tcb: &Tcb) -> String {
-    let Tcb { snd, rcv, board, rtt, rate, pacer, timers, stats, window, out, .. } = tcb;
-    format!(
-        "{linux:?} {snd:?} {rcv:?} {board:?} {rtt:?} {rate:?} {pacer:?} {timers:?} {stats:?} \
-         {window:?} {out:?}"
-    )
+    // The pattern names every field, so that a new field must be added here.
+    let Tcb {
+        clock,
+        profile: _,
+        cc,
+        window,
+        state,
+        options,
+        ecn,
+        snd,
+        writer,
+        board,
+        rtt,
+        rate,
+        pacer,
+        tx_records,
+        rcv,
+        wakeup,
+        timers,
+        challenge,
+        out,
+        events,
+        stats,
+        mtu,
+        nodelay,
+        paces,
+        controls_cwnd,
+        app_acted,
+    } = tcb;
+    let gauges = cc.gauges();
+    [
+        format!("{linux:?} {clock:?} {gauges:?} {window:?} {state:?} {options:?} {ecn:?}"),
+        format!("{snd:?} {writer:?} {board:?} {rtt:?} {rate:?} {pacer:?} {tx_records:?}"),
+        format!("{rcv:?} {wakeup:?} {timers:?} {challenge:?} {out:?} {events:?} {stats:?}"),
+        format!("{mtu} {nodelay} {paces} {controls_cwnd} {app_acted}"),
+    ]
+    .join(" ")
 }
