@@ -249,9 +249,14 @@ mod tests {
                     plain.insert(index, value);
                 }
                 draw if draw < push => {
+                    let (number, size, was_full) =
+                        (queue.end(), queue.places.len(), queue.is_full());
                     queue.push(value);
                     plain.push_back(value);
+                    assert_eq!(*queue.get(number), value, "the number of the next value");
+                    assert_eq!(queue.places.len() > size, was_full, "{size} places");
                 }
+                8 => assert_eq!(queue.pop_place().copied(), plain.pop_front()),
                 9 => {
                     queue.skip(2);
                     plain.drain(..plain.len().min(2));
@@ -259,6 +264,7 @@ mod tests {
                 _ => assert_eq!(queue.pop(), plain.pop_front()),
             }
             assert_eq!((queue.len(), queue.is_empty()), (plain.len(), plain.is_empty()));
+            assert_eq!(queue.end(), queue.first() + plain.len());
             assert_eq!((queue.front(), queue.back()), (plain.front(), plain.back()));
             if let Some(last) = plain.len().checked_sub(1) {
                 *queue.get_mut(queue.first() + last) += 1;
@@ -272,6 +278,26 @@ mod tests {
                 assert!(queue.iter().eq(&plain));
             }
         }
+    }
+
+    #[test]
+    fn a_popped_place_keeps_its_value_until_a_new_value_overwrites_it() {
+        let mut queue = Ring::default();
+        for value in 0..8 {
+            queue.push(Some(value));
+        }
+        assert!(queue.is_full(), "the first memory is that of eight values");
+        assert_eq!(queue.pop_place().and_then(Option::take), Some(0));
+        assert_eq!(queue.pop_place(), Some(&mut Some(1)));
+        assert_eq!(queue.places[..2], [None, Some(1)]);
+        assert_eq!((queue.first(), queue.end(), queue.len()), (2, 8, 6));
+        queue.push(Some(8));
+        queue.push(Some(9));
+        assert!(queue.is_full() && queue.places[..2] == [Some(8), Some(9)]);
+        assert!(queue.iter().copied().eq((2..10).map(Some)));
+        queue.skip(8);
+        assert_eq!(queue.pop_place(), None);
+        assert_eq!((queue.first(), queue.end()), (10, 10));
     }
 
     #[test]
