@@ -54,8 +54,8 @@ impl Clock {
         }
     }
 
-    /// Returns the shortest time after which [`Self::reached`] may be true for a sojourn time and
-    /// the target `span`.
+    /// Returns a duration such that every shorter sojourn time is below the target `span` by this
+    /// clock, whatever the times of arrival and departure are.
     pub(super) fn least(self, span: u64) -> Duration {
         match self {
             Self::Nanos => Duration::from_nanos(span),
@@ -132,6 +132,8 @@ pub(super) fn freebsd_gap(interval: u64, count: u32, root: &mut u16) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use aqmlab_core::Rng;
+
     use super::*;
 
     #[test]
@@ -184,6 +186,39 @@ mod tests {
         assert_eq!(wrapped, 99);
         assert!(clock.reached(wrapped, late) && !clock.reached(late, wrapped));
         assert_eq!(clock.between(late, wrapped), 100);
+    }
+
+    /// Tests that no sojourn time below [`Clock::least`] reaches the target. A nanosecond more may
+    /// reach it, if the packet arrives just before the clock changes.
+    #[test]
+    fn a_sojourn_time_below_the_least_is_below_the_target_by_every_clock() {
+        let mut rng = Rng::stream(1, "sojourn times");
+        for (clock, tick_ns) in [
+            (Clock::Nanos, 1),
+            (Clock::Ticks, 1_024),
+            (Clock::Micros(1), 1_000),
+            (Clock::Micros(1_000), 1_000_000),
+        ] {
+            let reached = |arrival: u64, sojourn: u64, target: u64| {
+                let [start, end] = [arrival, arrival + sojourn].map(Instant::from_nanos);
+                clock.reached(clock.between(clock.read(start), clock.read(end)), target)
+            };
+            // The targets are multiples of FreeBSD's tick. Only such targets are reached at once.
+            for target in [0, 1_000, 5_000, 20_000, 1_000_000] {
+                let least = clock.least(target).as_nanos();
+                for _ in 0..1_000 {
+                    let arrival = rng.below(10_000_000_000_000);
+                    for sojourn in [least.saturating_sub(1), rng.below(least.max(1))] {
+                        let is_above = sojourn < least && reached(arrival, sojourn, target);
+                        assert!(!is_above, "{clock:?}: {sojourn} ns from {arrival} to {target}");
+                    }
+                }
+                let before_tick = 1_000 * tick_ns - 1;
+                assert!(reached(before_tick, least + 1, target), "{clock:?}: {target}");
+            }
+        }
+        assert_eq!(Clock::Ticks.least(1 << 31), Duration::ZERO);
+        assert!(Clock::Ticks.reached(0, (1 << 31) + 1), "the comparison wraps");
     }
 
     #[test]
