@@ -98,6 +98,13 @@ impl Cake {
         self.memory_limit = memory_limit(&settings);
     }
 
+    /// Returns whether the bits of the active tins equal the states of the tins.
+    pub(super) fn knows_active_tins(&self) -> bool {
+        let active = self.tins.iter().map(Tin::is_active).enumerate();
+        active.fold(0, |bits, (number, is_active)| bits | u8::from(is_active) << number)
+            == self.active
+    }
+
     /// Removes a packet from the totals.
     #[inline]
     pub(super) fn forget(&mut self, packet: &Packet) {

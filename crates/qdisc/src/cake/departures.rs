@@ -47,6 +47,11 @@ impl Cake {
     /// Chooses the tin to serve. Returns whether there is an active tin.
     #[inline]
     fn choose_tin(&mut self, now: Instant) -> bool {
+        debug_assert!(
+            self.knows_active_tins(),
+            "the bits {:#b} are not the active tins",
+            self.active
+        );
         if self.shaper.rate.is_limited() && self.active.is_power_of_two() {
             // A single active tin is chosen whatever its clock is.
             self.turn = self.active.trailing_zeros() as usize;
