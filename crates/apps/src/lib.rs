@@ -71,14 +71,14 @@ pub trait App: Send {
         false
     }
 
-    /// Returns whether the application runs on the gateway and changes the rates of its shapers. The
-    /// driver refuses such an application if the gateway has no shaper whose rate can change.
+    /// Returns whether the application runs on the gateway and changes the rates of its shapers.
+    /// The driver refuses such an application if the gateway has no shaper whose rate can change.
     fn sets_shapers(&self) -> bool {
         false
     }
 
-    /// Returns the parameter that contradicts another parameter, if there is one. The driver refuses
-    /// the application.
+    /// Returns the parameter that contradicts another parameter, if there is one. The driver
+    /// refuses the application.
     fn misfit(&self) -> Option<Misfit> {
         None
     }

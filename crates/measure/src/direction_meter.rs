@@ -156,8 +156,8 @@ impl DirectionMeter {
     }
 
     /// Records a packet that passes the tap at its sender. `back` is the meter of the other
-    /// direction, whose receiver is this sender. If [`BETWEEN_TAPS`] packets are already stored, the
-    /// oldest of them counts as lost.
+    /// direction, whose receiver is this sender. If [`BETWEEN_TAPS`] packets are already stored,
+    /// the oldest of them counts as lost.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub(crate) fn depart(&mut self, packet: Sent, now: Instant, back: &Self) {
@@ -200,8 +200,8 @@ impl DirectionMeter {
         }
     }
 
-    /// Makes room for one more packet if there are [`BETWEEN_TAPS`]. The caller calls it only with a
-    /// full ring, because a ring's size is a power of two, as is [`BETWEEN_TAPS`].
+    /// Makes room for one more packet if there are [`BETWEEN_TAPS`] packets. Only a full ring can
+    /// have so many, because this number and the size of a ring are powers of two.
     #[cold]
     fn bound_flights(&mut self) {
         if self.flights.len() >= BETWEEN_TAPS {

@@ -359,8 +359,8 @@ impl Port {
         self.last_tx.0 = 0;
     }
 
-    /// Returns the length of a packet of `ip_len` bytes with the overhead that `tc qdisc show` states
-    /// for the discipline.
+    /// Returns the length of a packet of `ip_len` bytes with the overhead that `tc qdisc show`
+    /// states for the discipline.
     pub fn stated_len(&self, ip_len: u32) -> u32 {
         self.qdisc.stated_len(ip_len)
     }

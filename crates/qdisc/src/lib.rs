@@ -82,14 +82,14 @@ pub trait Qdisc: Send {
         Instant::ZERO
     }
 
-    /// Changes the rate of the discipline's own shaper, and keeps its queues. A discipline without a
-    /// shaper ignores the call.
+    /// Changes the rate of the discipline's own shaper, and keeps its queues. A discipline without
+    /// a shaper ignores the call.
     fn change_rate(&mut self, rate: BitRate) {
         let _ = rate;
     }
 
-    /// Returns the length of a packet of `ip_len` bytes with the overhead that `tc qdisc show` states
-    /// for the discipline.
+    /// Returns the length of a packet of `ip_len` bytes with the overhead that `tc qdisc show`
+    /// states for the discipline.
     fn stated_len(&self, ip_len: u32) -> u32 {
         ip_len
     }

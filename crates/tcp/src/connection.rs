@@ -9,8 +9,8 @@ use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
 use crate::{Config, Segment};
 
-/// The number of bits of a sequence number. A segment with a larger number is forged and is ignored,
-/// because sums with the number could overflow.
+/// The number of bits of a sequence number. A segment with a larger number is forged and is
+/// ignored, because sums with the number could overflow.
 const SEQUENCE_BITS: u32 = 60;
 
 /// A notification to the application.

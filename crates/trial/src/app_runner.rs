@@ -45,7 +45,8 @@ pub trait Engine {
     /// already scheduled.
     fn call_at(&mut self, app: u32, at: Instant);
 
-    /// Opens the socket that `app` knows as `id`. Returns the connection's number within the engine.
+    /// Opens the socket that `app` knows as `id`. Returns the connection's number within the
+    /// engine.
     fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32;
 
     /// Writes up to `bytes` at one end; returns the number of bytes that the send buffer accepted.
@@ -66,11 +67,12 @@ pub trait Engine {
     /// Returns the payload bytes that the two ends of a connection have read, home first.
     fn bytes_read(&self, conn: u32) -> [u64; 2];
 
-    /// Returns the gateway's shaper of a direction on the route of an application that sets shapers.
+    /// Returns the gateway's shaper of a direction on the route of an application that sets
+    /// shapers.
     fn shaper(&self, app: u32, direction: Direction) -> ShaperStatus;
 
-    /// Sets the rate of the gateway's shaper of a direction on the route of an application that sets
-    /// shapers.
+    /// Sets the rate of the gateway's shaper of a direction on the route of an application that
+    /// sets shapers.
     fn set_shaper_rate(&mut self, app: u32, direction: Direction, rate: BitRate);
 
     /// Records that an application has ended, by itself or at its stop time. The driver may call

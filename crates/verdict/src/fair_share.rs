@@ -9,9 +9,9 @@
 //!
 //! Rates count IP packets. The capacity of a link is the IP rate that it carries in full-sized
 //! packets. The capacity of a radio is not known in advance, so the traffic that it carried counts
-//! as its capacity. The capacity of a link whose rate varies is its mean while the transfer is active.
-//! A shaper whose rate an application changes has no capacity of its own, so the fair share is that
-//! of the other links. If there are none, its carried traffic counts as its capacity.
+//! as its capacity. The capacity of a link whose rate varies is its mean while the transfer is
+//! active. A shaper whose rate an application changes has no capacity of its own, so the fair share
+//! is that of the other links. If there are none, its carried traffic counts as its capacity.
 
 use crate::rows::{AppRow, FlowRow};
 use crate::trial::{App, Trial};

@@ -25,7 +25,8 @@ pub fn quantity(value: f64, unit: &str) -> String {
     format!("{digits} {unit}").trim_end().to_owned()
 }
 
-/// Returns `value` and its unit as they are shown. A value of at least 1,000 ms is shown in seconds.
+/// Returns `value` and its unit as they are shown. A value of at least 1,000 ms is shown in
+/// seconds.
 pub(crate) fn readable(value: f64, unit: &str) -> (f64, &str) {
     if unit == "ms" && value.abs() >= 1e3 { (value / 1e3, "s") } else { (value, unit) }
 }

@@ -5,9 +5,9 @@ use super::settings::Settings;
 /// The sampler of the achieved rates (`monitor_achieved_rates`).
 ///
 /// The program forks it at the start, so its interval follows from the base rates. The interval is
-/// at least ten times the transmission time of a full packet in both directions. The sampler divides
-/// by the interval, but sleeps for tenths of a second. If the interval is not a whole number of
-/// tenths, its rates are too low or too high.
+/// at least ten times the transmission time of a full packet in both directions. The sampler
+/// divides by the interval, but sleeps for tenths of a second. If the interval is not a whole
+/// number of tenths, its rates are too low or too high.
 ///
 /// Difference: the sampler takes no time, so it reads the counters exactly once per
 /// [`period`](Self::period). The program sleeps after it has read them.

@@ -90,9 +90,9 @@ pub struct Settings {
     pub sleep_after: i64,
     /// Whether the rates are set to `min` when the line is idle or stalls.
     pub enforces_min: bool,
-    /// The time without a reply after which the line may have stalled, as a multiple of the mean time
-    /// between two requests. Each request is expected to have a reply, so this is the number of
-    /// replies that are missing by then.
+    /// The time without a reply after which the line may have stalled, as a multiple of the mean
+    /// time between two requests. Each request is expected to have a reply, so this is the number
+    /// of replies that are missing by then.
     pub stall_replies: i64,
     /// The rate up to which a direction may have stalled.
     pub stall_rate: i64,

@@ -57,8 +57,8 @@ impl Rig {
 fn c252_three_delayed_replies_of_six_cut_both_rates() {
     let mut rig = Rig::new(|_| {});
     rig.settle(3);
-    // Each reply is 40 ms later than the baseline. The average of the window at the third is half of
-    // that, which is below the threshold, so the cut is the smallest.
+    // Each reply is 40 ms later than the baseline. The average of the window at the third is half
+    // of that, which is below the threshold, so the cut is the smallest.
     assert_eq!([rig.reply(60_000), rig.reply(60_000)], [vec![], vec![]]);
     let cut = rig.reply(60_000);
     let rate = KBIT * 99 / 100;

@@ -129,7 +129,8 @@ struct Ip<'a> {
     /// The length of the packet by its header, or zero if the header states none.
     length: u32,
     identification: u16,
-    /// Whether the packet is a fragment other than the first. Ports are not read from such a packet.
+    /// Whether the packet is a fragment other than the first. Ports are not read from such a
+    /// packet.
     continues: bool,
     payload: &'a [u8],
 }
@@ -189,8 +190,8 @@ impl<'a> Ip<'a> {
 /// Returns whether the fragment header, if there is one, has an offset above zero (RFC 8200 §4.5).
 ///
 /// The iterator of `Ipv6ExtensionsSlice` in etherparse 0.21 assumes that no header is incomplete.
-/// This assumption does not hold for a slice of a damaged packet, so this function checks the length
-/// of each header.
+/// This assumption does not hold for a slice of a damaged packet, so this function checks the
+/// length of each header.
 fn is_later_fragment(extensions: &Ipv6ExtensionsSlice<'_>) -> bool {
     first_fragment_header(extensions).is_some_and(|header| header.fragment_offset().value() > 0)
 }

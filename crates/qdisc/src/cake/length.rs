@@ -34,8 +34,9 @@ impl Charge {
         if self.overhead.is_some() { packet.ip_len } else { packet.len }
     }
 
-    /// Returns the length of a packet of `ip_len` bytes with the overhead that `tc qdisc show` states
-    /// after `atm` or `noatm`. Without an overhead (`raw`), and with `ptm`, it states none there.
+    /// Returns the length of a packet of `ip_len` bytes with the overhead that `tc qdisc show`
+    /// states after `atm` or `noatm`. Without an overhead (`raw`), and with `ptm`, it states none
+    /// there.
     pub(super) fn stated(self, ip_len: u32) -> u32 {
         match self.framing {
             Framing::Ptm => ip_len,

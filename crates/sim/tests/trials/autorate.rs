@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::common::{app, home, number, run};
 
-/// Returns a home with CAKE at 40 Mbit/s, a download and a ping. The line behind CAKE has 40 Mbit/s,
-/// and 15 Mbit/s from 10 s on.
+/// Returns a home with CAKE at 40 Mbit/s, a download and a ping. The line behind CAKE has
+/// 40 Mbit/s, and 15 Mbit/s from 10 s on.
 fn varying(apps: &[Value]) -> Value {
     let cake = json!({"kind": "cake", "params": {"bandwidth": 40_000_000}});
     let mut spec = home(40.0, 40.0, &cake, 40, apps);

@@ -75,8 +75,8 @@ impl WindowedMin {
         if self.empty { None } else { Some(self.best[0].1) }
     }
 
-    /// Adds a sample. Most samples change nothing: they exceed the three best samples, none of which
-    /// is old.
+    /// Adds a sample. Most samples change nothing: they exceed the three best samples, none of
+    /// which is old.
     #[inline]
     fn sample(&mut self, value: Duration, now: Instant) {
         if !self.is_idle(value, now) {

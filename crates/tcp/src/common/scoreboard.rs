@@ -226,8 +226,8 @@ impl Scoreboard {
     }
 
     /// Returns the segments that end at or before `una`, if there are any and if none of them has a
-    /// tag S or L or was retransmitted. Returns `None`, too, if the last of them belongs to an `skb`
-    /// that may be split.
+    /// tag S or L or was retransmitted. Returns `None`, too, if the last of them belongs to an
+    /// `skb` that may be split.
     #[expect(clippy::inline_always, reason = "keeps the summary in registers")]
     #[inline(always)]
     pub(crate) fn originals(&self, una: u64) -> Option<Originals> {

@@ -246,7 +246,8 @@ impl Linux {
     }
 
     /// Records that a data segment is about to be sent, for the congestion control, pacing and
-    /// delayed acknowledgements. A FIN without payload is not a data segment (`__tcp_transmit_skb`).
+    /// delayed acknowledgements. A FIN without payload is not a data segment
+    /// (`__tcp_transmit_skb`).
     #[inline]
     pub(super) fn on_data_sent(&mut self, tcb: &mut Tcb) {
         tcb.on_data_sent();

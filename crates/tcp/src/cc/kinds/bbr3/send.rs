@@ -78,9 +78,9 @@ impl Bbr3 {
         self.with_budget(self.bdp(bw, gain))
     }
 
-    /// Returns the number of segments in the network when the next burst departs. `in_flight` is the
-    /// present number, and `micros` is the time until the departure in microseconds. While the rate
-    /// is above the bandwidth, the result includes that burst (`bbr_packets_in_net_at_edt`).
+    /// Returns the number of segments in the network when the next burst departs. `in_flight` is
+    /// the present number, and `micros` is the time until the departure in microseconds. While the
+    /// rate is above the bandwidth, the result includes that burst (`bbr_packets_in_net_at_edt`).
     pub(super) fn at_departure(&self, in_flight: u64, micros: u64) -> u64 {
         let departing = if self.pacing_gain > UNIT { self.burst() } else { 0 };
         let delivered = (self.bw() * micros) >> BW_SCALE;

@@ -227,8 +227,8 @@ fn the_crossing_of_the_loss_threshold_is_interpolated() {
     }
 }
 
-/// C-217: a lossy round reduces each bound to 0.7 of its value, or to the value of this round if that
-/// is greater.
+/// C-217: a lossy round reduces each bound to 0.7 of its value, or to the value of this round if
+/// that is greater.
 #[test]
 fn a_lossy_round_reduces_the_bounds_no_lower_than_the_delivery() {
     for (latest, want) in [(9, 9), (5, 7)] {

@@ -244,8 +244,8 @@ impl CongestionControl for Cubic {
         if congestion.signal == Signal::EcnEcho {
             self.last_congestion = self.clock.at(congestion.now);
         }
-        // FreeBSD counts the window in bytes. For a host that counts segments, the lower bound is two
-        // segments.
+        // FreeBSD counts the window in bytes. For a host that counts segments, the lower bound is
+        // two segments.
         if window.segment == 1 { threshold.max(2) } else { threshold }
     }
 
