@@ -112,11 +112,15 @@ impl Linux {
         let is_probed = push != Push::Probe && self.may_probe_loss(tcb);
         let mut starts_timer = !is_probed && tcb.starts_rto();
         let (mut sent, mut limited) = (0, false);
+        self.begin_parts();
         while !self.must_wait(tcb) {
             let Some(burst) = self.next_burst(tcb, (mss, max_segments), push, &mut limited) else {
                 break;
             };
-            sent += self.send_burst(tcb, burst, mss);
+            self.divide(tcb);
+            let segments = self.send_burst(tcb, burst, mss);
+            self.add_to_part(segments);
+            sent += segments;
             if std::mem::take(&mut starts_timer) {
                 tcb.rearm_rto();
             }
@@ -194,6 +198,7 @@ impl Linux {
     /// Sends the part of the next `skb` that fits into the open window, at most one segment. The
     /// segment carries PSH, and the FIN if the FIN follows and fits, too (`tcp_write_wakeup`).
     pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb) {
+        self.begin_parts();
         let unsent = tcb.snd.unsent();
         let held = (self.sndbuf.head_end() - tcb.snd.nxt).min(unsent);
         let space = tcb.snd.window_end() - tcb.snd.nxt;
@@ -231,7 +236,8 @@ impl Linux {
         let sack = SackBlocks::default();
         tcb.emit(TcpHeader { seq, payload, flags, sack, ..*header }, Transmission::Original);
         self.tsq.on_sent();
-        (sent.sent, sent.ends_skb) = (tcb.clock.now, place == SkbPlace::Last);
+        (sent.sent, sent.part) = (tcb.clock.now, self.tsq.part());
+        sent.ends_skb = place == SkbPlace::Last;
         tcb.rate.on_sent(&mut sent, tcb.board.is_empty());
         if tcb.tx_records.are_kept {
             tcb.record_transmission(sent.end());

@@ -15,6 +15,15 @@ use crate::timers::XmitTimer;
 /// (`TCP_RACK_RECOVERY_THRESH`).
 const PERSISTENCE: u8 = 16;
 
+/// The least time between two parts of a burst: the resolution of the times that RACK compares.
+///
+/// A simulated host sends a burst at one time. On Linux, TCP small queues divide the burst into
+/// parts, and the host sends a part after it has processed the packets of the part before. If an
+/// acknowledgement covers data and reports later segments by SACK, RACK's round-trip time is that
+/// of the covered data. A segment that was sent later, even by a microsecond, then counts as lost
+/// only after the next acknowledgement or the reordering timer.
+const BETWEEN_PARTS: Duration = Duration::from_micros(1);
+
 /// The state of RACK.
 #[derive(Debug)]
 pub(super) struct Rack {
@@ -52,12 +61,13 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// Records the delivery of a segment with `flags` and `end` that was transmitted at `sent`.
-    /// Ignores a delivery that is probably of an earlier transmission (`tcp_rack_advance`).
+    /// Records the delivery of `segment`. Ignores a delivery that is probably of an earlier
+    /// transmission (`tcp_rack_advance`).
     #[inline]
-    pub(super) fn advance(&mut self, tcb: &Tcb, flags: u8, end: u64, sent: Instant) {
-        let rtt = tcb.clock.now.since(sent);
-        let ambiguous = flags & ANY_RETRANS != 0;
+    pub(super) fn advance(&mut self, tcb: &Tcb, segment: &Sent) {
+        let (sent, end) = (segment.sent, segment.end());
+        let rtt = tcb.clock.now.since(transmission(segment));
+        let ambiguous = segment.flags & ANY_RETRANS != 0;
         if ambiguous && tcb.rtt.min().is_none_or(|min| rtt < min) {
             // The round trip is too short: the original, or an earlier retransmission, was
             // delivered.
@@ -73,7 +83,9 @@ impl Rack {
 
     /// Records the delivery of the SYN, which triggers no detection.
     pub(super) fn on_syn_delivered(&mut self, tcb: &Tcb, sent: Instant) {
-        self.advance(tcb, 0, 1, sent);
+        let mut syn = Sent::new(0, 1, 0);
+        syn.sent = sent;
+        self.advance(tcb, &syn);
         self.advanced = false;
     }
 
@@ -103,7 +115,7 @@ impl Rack {
         !sent_after(self.sent, self.end, sent.sent, sent.end())
     }
 
-    /// Returns the time until a segment sent at `sent` counts as lost; `None` if it is lost
+    /// Returns the time until a segment transmitted at `sent` counts as lost; `None` if it is lost
     /// (`tcp_rack_skb_timeout`).
     fn remaining(&self, now: Instant, sent: Instant, window: Duration) -> Option<Duration> {
         let due = sent + self.rtt + window;
@@ -138,6 +150,12 @@ impl Rack {
     }
 }
 
+/// Returns the time of the last transmission of a segment, as RACK compares it.
+#[inline]
+fn transmission(segment: &Sent) -> Instant {
+    segment.sent + BETWEEN_PARTS * u64::from(segment.part)
+}
+
 impl Linux {
     /// Returns the time by which a segment may be reordered (RFC 8985 §6.2 step 4).
     fn reordering_window(&self, tcb: &Tcb) -> Duration {
@@ -168,7 +186,7 @@ impl Linux {
             if self.rack.is_later(&sent) {
                 break;
             }
-            let remaining = self.rack.remaining(now, sent.sent, window);
+            let remaining = self.rack.remaining(now, transmission(&sent), window);
             wait = wait.max(remaining);
             if remaining.is_none() {
                 tcb.mark_lost(id);

@@ -94,7 +94,7 @@ impl Linux {
         ack.set(flag::DATA_ACKED | flag::SET_XMIT_TIMER);
         ack.acked_bytes = acked.bytes;
         tcb.rate.delivered += u64::from(acked.packets);
-        self.rack.advance(tcb, last.flags, last.end(), last.sent);
+        self.rack.advance(tcb, &last);
         tcb.rate.on_delivered(&mut last, &mut ack.rate);
         let now = tcb.clock.now;
         ack.cc_rtt = Some(now.since(last.sent));
@@ -144,7 +144,7 @@ impl Linux {
             if flags & SACKED == 0 && tcb.options.sack {
                 tcb.rate.delivered += 1;
                 if !is_spurious_retransmission(flags, sent.sent, header) {
-                    self.rack.advance(tcb, flags, sent.end(), sent.sent);
+                    self.rack.advance(tcb, &sent);
                 }
             }
             tcb.rate.on_delivered(&mut sent, &mut ack.rate);

@@ -185,7 +185,7 @@ impl Linux {
             return;
         }
         if flags & SACKED == 0 {
-            self.rack.advance(tcb, flags, end, sent.sent);
+            self.rack.advance(tcb, &sent);
             self.tag_first(tcb, id, ack);
         }
         if report == Report::Duplicate {

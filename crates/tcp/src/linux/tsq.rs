@@ -27,6 +27,23 @@ pub(super) struct Tsq {
     is_throttled: bool,
     /// Whether segments that were held back may be sent.
     is_released: bool,
+    /// The parts of the burst of new data that is being sent.
+    parts: Parts,
+}
+
+/// The parts of a burst of new data, if the driver does not report the memory of the queue.
+///
+/// A host without a queue of its own sends a burst at one time. Linux sends as much as the limit
+/// permits, and sends the next part after the host has passed these packets on. The limit permits
+/// at least two bursts of [`Tcb::tso_segments`] segments.
+#[derive(Debug, Default)]
+struct Parts {
+    /// The number of the current part, from 0.
+    number: u8,
+    /// The memory of the segments of the current part.
+    memory: u64,
+    /// The number of calls that added segments.
+    added: u32,
 }
 
 impl Tsq {
@@ -44,6 +61,12 @@ impl Tsq {
         self.memory.is_some()
     }
 
+    /// Returns the number of the current part of the burst of new data.
+    #[inline]
+    pub(super) const fn part(&self) -> u8 {
+        self.parts.number
+    }
+
     /// Returns whether segments that were held back may now be sent. Returns true only once per
     /// release.
     pub(super) fn take_release(&mut self) -> bool {
@@ -59,6 +82,36 @@ impl Tsq {
 }
 
 impl Linux {
+    /// Begins the first part of a burst of new data.
+    #[inline]
+    pub(super) const fn begin_parts(&mut self) {
+        self.tsq.parts = Parts { number: 0, memory: 0, added: 0 };
+    }
+
+    /// Begins the next part if the limit does not permit another segment in the current part.
+    #[inline]
+    pub(super) fn divide(&mut self, tcb: &Tcb) {
+        // The limit is at least two bursts.
+        if self.tsq.parts.added > 1 && self.tsq.memory.is_none() {
+            self.divide_at_limit(tcb);
+        }
+    }
+
+    #[inline(never)]
+    fn divide_at_limit(&mut self, tcb: &Tcb) {
+        let parts = &mut self.tsq.parts;
+        if tcb.tsq_bound().is_some_and(|bound| parts.memory >= bound) {
+            (parts.number, parts.memory) = (parts.number.saturating_add(1), 0);
+        }
+    }
+
+    /// Adds segments to the current part.
+    #[inline]
+    pub(super) const fn add_to_part(&mut self, segments: u64) {
+        self.tsq.parts.memory += segments * SEGMENT_MEMORY;
+        self.tsq.parts.added += 1;
+    }
+
     /// Updates the memory of this connection's segments in the queue of its host. Returns whether
     /// segments that were held back may be sent.
     pub(crate) fn note_waiting(&mut self, tcb: &mut Tcb, memory: Bytes) -> bool {

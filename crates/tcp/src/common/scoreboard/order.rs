@@ -20,7 +20,7 @@ impl Scoreboard {
         self.delist(id);
         self.split_skb(id);
         let sent = self.get_mut(id);
-        sent.sent = now;
+        (sent.sent, sent.part) = (now, 0);
         sent.flags |= LISTED | EVER_RETRANS;
         self.append(id);
         self.get_mut(id)

@@ -44,6 +44,9 @@ pub struct Sent {
     pub(crate) flags: u8,
     /// Whether the segment is the last of its `skb` (Linux).
     pub(crate) ends_skb: bool,
+    /// The number of the part of its burst in which the segment was last sent (Linux), from 0. TCP
+    /// small queues divide a burst into parts.
+    pub(crate) part: u8,
     pub(super) before: u32,
     pub(super) after: u32,
 }
@@ -66,6 +69,7 @@ impl Sent {
             len,
             flags,
             ends_skb: true,
+            part: 0,
             before: NONE,
             after: NONE,
         }
