@@ -5,7 +5,7 @@
 //! sending time plus a delay. The delay is either fixed by the first packet, or adapts.
 //!
 //! Difference: the adaptive playout time changes with every packet, as in receivers that stretch
-//! time, and not only between talk spurts.
+//! time. In algorithm 1 of Ramjee and others (1994), it changes only between talk spurts.
 
 use aqmlab_core::Duration;
 

@@ -4,7 +4,7 @@
 //! divided by the interval's length; TEACUP (`analyse_throughput`) for the windows, which advance
 //! by a quarter of their length. Differences, pinned by tests: the interval is the flow's active
 //! interval, and the first window begins when this interval begins. Only windows wholly within the
-//! interval count.
+//! interval count, while TEACUP also shows windows that overlap the ends of the interval.
 //!
 //! The mean counts the bytes of the packets that arrive in the interval, so it does not depend on
 //! the step.

@@ -20,11 +20,11 @@
 //! With [`Shaper::Own`] the discipline decides when a packet may leave. The time on the wire then
 //! counts only for the link's utilisation.
 //!
-//! Differences: the kernel's timer fires a few microseconds after the time at which HTB may send.
-//! The kernel keeps the credit for these microseconds, so the rate is the same. A packet can arrive
-//! at a pipe of dummynet in the tick in which the pipe became idle. The remaining credit of that
-//! tick can suffice for this packet. In this model, the packet leaves at once; in the kernel, the
-//! packet's delay begins at the start of that tick.
+//! Differences: in Linux the timer fires a few microseconds after the time at which HTB may send;
+//! in this model it is punctual. Linux keeps the credit for these microseconds, so the rate is the
+//! same. A packet can arrive at a pipe of dummynet in the tick in which the pipe became idle. The
+//! remaining credit of that tick can suffice for this packet. In this model, the packet leaves at
+//! once; in FreeBSD, the packet's delay begins at the start of that tick.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 

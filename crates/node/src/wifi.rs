@@ -15,7 +15,7 @@
 //! discipline cannot measure or control the delay in the driver. This model exists to show that
 //! effect.
 //!
-//! Differences from the sources:
+//! Differences from IEEE Std 802.11-2012 ("the standard") and from Linux's driver ath9k:
 //!
 //! - The rate is fixed: there is no rate control, no probing and no retry series.
 //! - Every packet belongs to the best-effort access category and to one block-ack agreement, set up

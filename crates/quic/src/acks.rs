@@ -1,7 +1,7 @@
 //! The acknowledgements that an end must send, in one packet number space.
 //!
-//! Source: RFC 9000 §13.2. Difference, pinned by a test: the number of ranges in an ACK frame is
-//! limited, as in quinn-proto 0.11.
+//! Source: RFC 9000 §13.2. Difference, pinned by a test: an ACK frame has at most 64 ranges, as in
+//! quinn-proto 0.11. RFC 9000 §13.2.3 names no number.
 
 use aqmlab_core::{Duration, Ecn, EcnCounts, Instant, QuicAck};
 

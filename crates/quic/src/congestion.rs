@@ -8,7 +8,8 @@
 //! used. The model was not compared with a run of Chromium. Differences from Appendix B of RFC
 //! 9002, each pinned by a test:
 //!
-//! - the congestion controller chooses the slow-start threshold after a congestion event;
+//! - the congestion controller chooses the slow-start threshold after a congestion event; in
+//!   Appendix B the threshold is the window times `kLossReductionFactor`;
 //! - this module never reduces the window if the controller sets the window itself at all times
 //!   (BBR). Persistent congestion (RFC 9002 §7.6.2) then has no effect, as in Chromium
 //!   (`BbrSender`) and quinn-proto (`Bbr`), and is not counted.

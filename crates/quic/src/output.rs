@@ -2,7 +2,9 @@
 //!
 //! Source: RFC 9000 §8.1, §12.2, §13.1, §14.1; RFC 9002 §7.
 //!
-//! Difference: lost TLS data may be sent again although the congestion window is full.
+//! Difference: lost TLS data may be sent again although the congestion window is full. RFC 9002 §7
+//! permits this only for packets that are sent when the probe timeout expires or when recovery
+//! begins.
 
 use aqmlab_core::{Ecn, Instant, QuicAck, QuicDatagram, QuicFrame, QuicPacket, QuicSpace};
 

@@ -1,10 +1,11 @@
 //! Loss detection: the packets in flight, the packets that are lost, and the probe timeout.
 //!
 //! Source: RFC 9002 §6 and §7.6, Appendix A. The names of its pseudo-code are in parentheses.
-//! Differences: persistent congestion is established among consecutive packets of one detection and
-//! one number space, which a test pins. A client whose address is not validated also sets the probe
-//! timer if only 0-RTT packets are in flight; by Appendix A.8 of RFC 9002 it would not set this
-//! timer.
+//! Differences: this module establishes persistent congestion only among consecutive packets of one
+//! packet number space that one call of `DetectAndRemoveLostPackets` declares lost, which a test
+//! pins. RFC 9002 §7.6.2 recommends considering the packets of all spaces together. A client whose
+//! address is not validated also sets the probe timer if only 0-RTT packets are in flight; by
+//! Appendix A.8 of RFC 9002 it would not set this timer.
 
 mod probe;
 #[cfg(test)]

@@ -5,8 +5,9 @@
 //! (2017) sends 700 bytes every 20 ms in each direction. This is 280 kbit/s of payload and 291.2
 //! kbit/s of IP. The defaults of `cbr` are the defaults of iperf 2: 1470 bytes at 1.05 Mbit/s.
 //!
-//! Differences: nttcp's control connection is left out. Datagrams are exactly one interval apart.
-//! nttcp counts each interval from the end of the write before it, so its schedule drifts.
+//! Differences: nttcp's control connection is left out. In this model datagrams are exactly one
+//! interval apart. nttcp counts each interval from the end of the write before it, so its schedule
+//! drifts.
 
 use aqmlab_core::{Args, Bounds, Direction, Ecn, Instant, Kind, Param, Value};
 

@@ -10,12 +10,12 @@
 //! failed request is repeated up to three times, each time after a second.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
-//! throughput counts the response's header with its body. The player chooses a rate before each
-//! request, as dash.js has done since 2.1. In 2.0.0 the request comes first: `ScheduleController`
-//! calls `getNextFragment` while it evaluates the arguments of `getPlaybackQuality`. In 2.0.0, a
-//! choice therefore takes effect at the second request after the choice. For 10 s after an
-//! abandoned segment, this player may still choose a lower rate; 2.0.0 keeps its choice unless its
-//! buffer is empty.
+//! the throughput sample of this player counts the response's header with its body, while dash.js
+//! counts only the body. The player chooses a rate before each request, as dash.js has done since
+//! 2.1. In 2.0.0 the request comes first: `ScheduleController` calls `getNextFragment` while it
+//! evaluates the arguments of `getPlaybackQuality`. In 2.0.0, a choice therefore takes effect at
+//! the second request after the choice. For 10 s after an abandoned segment, this player may still
+//! choose a lower rate; 2.0.0 keeps its choice unless its buffer is empty.
 
 use aqmlab_core::{Args, BitRate, Bounds, Duration, Instant, Kind, Param, Side, Value};
 

@@ -14,7 +14,8 @@
 //!
 //! Differences: unless a write blocks, writes are exactly one interval apart. nttcp counts each
 //! interval from the end of the write before it, so its schedule drifts. At a rate below one sample
-//! per second, each message has one sample; the sources do not cover such rates.
+//! per second, each message has one sample; the papers whose traffic this application models
+//! (Armitage et al. 2017; Kua et al. 2017) do not cover such rates.
 
 use aqmlab_core::{Args, Bounds, Duration, Instant, Kind, Param, Side, Value};
 

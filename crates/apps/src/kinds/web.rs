@@ -7,10 +7,10 @@
 //! trip for each step that discovers objects, and the transfers. The module `page` defines the
 //! pages. The pause is exponential, by default with a mean of 30 s, as in the 3GPP model.
 //!
-//! Differences: servers of HTTP/2 and HTTP/3 respond in the order of requests, without priorities
-//! and without limits of their own flow control. An unanswered lookup is repeated every 5 s, the
-//! default of resolv.conf(5). The sizes of TLS messages are typical values, not taken from the
-//! sources.
+//! Differences: servers of HTTP/2 and HTTP/3 respond in the order of requests, without priorities,
+//! and the flow control of HTTP/2 and of QUIC never limits them. An unanswered lookup is repeated
+//! every 5 s, the default of resolv.conf(5). The sizes of TLS messages are typical values, not
+//! taken from an RFC.
 
 use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 

@@ -7,7 +7,9 @@
 //! side in bounded memory.
 //!
 //! Source: `spp` 0.3.6 searches 10 000 packets ahead; TEACUP's loss analysis searches 16 000.
-//! Difference: this module searches an index, which gives the same matches from either side.
+//! Difference: this module looks a packet up in an index of the other tap's unmatched packets, so
+//! both taps yield the same matches. `spp` searches the other tap's packets one by one, up to its
+//! limit.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -13,7 +13,8 @@
 //!   ns-3 starts from the initial probability;
 //! - the adapted probability stays at 1 % or more, as in Floyd, Gummadi and Shenker 2001; ns-3
 //!   computes a much smaller minimum from the rate;
-//! - an idle period begins when the last packet leaves, not at the first empty dequeue.
+//! - an idle period begins when the last packet leaves the queue; in ns-3 it begins at the first
+//!   dequeue that finds the queue empty.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, math};
 

@@ -19,14 +19,15 @@
 //!
 //! Differences, each pinned by a test:
 //!
-//! - `tc` refuses a `burst` too small for its `min`, and the kernel refuses thresholds too large
-//!   for their weight. This module raises the burst and the weight until they fit;
+//! - `tc` refuses a `burst` of fewer bytes than `min`, and the kernel refuses thresholds whose
+//!   product with `2^wlog` exceeds 31 bits. This module raises the burst, or the weight `2^-wlog`
+//!   of the moving average, until the parameters fit;
 //! - the idle table is built for the rate of the link, while `tc` uses its parameter `bandwidth`.
 //!   Until the rate is known, the table is built for 10 Mbit/s, the default of `tc`;
 //! - an idle period begins when the last packet leaves, unless `idle_from=request`. In the kernel
 //!   it begins at an empty dequeue. With a network card, the last departure and the empty dequeue
-//!   coincide. HTB never dequeues from an empty qdisc, so below HTB the average stays constant over
-//!   any idle time.
+//!   coincide. HTB never dequeues from an empty qdisc, so below HTB the average queue length stays
+//!   constant over any idle time, in the kernel and in this module.
 
 use aqmlab_core::{BitRate, Bytes, Duration, Instant, Rng, math};
 

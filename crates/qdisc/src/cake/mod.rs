@@ -31,7 +31,7 @@
 //! - packets are segments, so `split-gso` has nothing to split;
 //! - packets have no firewall mark and no class, and no NAT changes their addresses, so `fwmark`,
 //!   filters and `nat` have no effect and are not parameters;
-//! - `overhead` is not negative.
+//! - `overhead` is from 0 to 256 bytes here; `tc` accepts -64 to 256.
 
 mod ack_filter;
 mod arrivals;

@@ -8,10 +8,11 @@
 //! so SFQ does not favour sparse flows. The packet that empties a flow is not charged, so a flow of
 //! single packets never runs out of allotment.
 //!
-//! Differences: this module uses the hash of the packet itself, mixed with a salt. It does not
-//! implement the optional RED within flows. The kernel refuses parameters for which `depth` times
-//! `flows` is one packet; this module accepts them. Only an explicit limit lowers the number of
-//! flows in the kernel; this module treats a limit of 127 as unset.
+//! Differences: this module mixes the packet's own tuple hash with a salt; the kernel hashes the
+//! packet with a random key (`perturbation`). This module does not implement the optional RED
+//! within flows. The kernel refuses parameters for which `depth` times `flows` is one packet; this
+//! module accepts them. In the kernel, every limit that the user sets also bounds the number of
+//! flows. In this module, a limit of 127 packets, the default, does not bound it.
 
 use aqmlab_core::{
     Args, Bounds, Bytes, Cx, Duration, Instant, Kind, Packet, Param, Reason, Rng, Value,

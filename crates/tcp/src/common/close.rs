@@ -2,8 +2,9 @@
 //!
 //! Sources: RFC 9293 §3.6 and §3.10.7; Linux 6.1 `tcp_rcv_state_process`,
 //! `tcp_timewait_state_process`. Differences: the stack reports the end of the peer's data to the
-//! application as soon as the FIN is in order. The stack reports [`crate::Event::Closed`] when
-//! TIME-WAIT begins, not when it ends.
+//! application as soon as the FIN is in order; on Linux the application learns of the end when it
+//! has read all data before the FIN. The stack reports [`crate::Event::Closed`] when TIME-WAIT
+//! begins; by RFC 9293 the connection is closed when TIME-WAIT ends.
 
 use aqmlab_core::{Instant, TcpFlags, TcpHeader};
 

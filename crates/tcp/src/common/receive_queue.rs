@@ -6,8 +6,9 @@
 //! behind the hole join the segment that filled it. A buffer is read and counted as a whole. Only
 //! the first segment of a buffer costs memory beyond its payload.
 //!
-//! Difference: a segment always has one page fragment. In the kernel about 5 % of the segments have
-//! two page fragments (`skb_frag_t`), because the sender's memory is allocated in pieces of 32 KiB.
+//! Difference: in this model a segment always has one page fragment. In Linux about 5 % of the
+//! segments have two page fragments (`skb_frag_t`), because the sender's memory is allocated in
+//! pieces of 32 KiB.
 
 /// The maximum number of segments in a buffer (Linux `MAX_SKB_FRAGS`).
 const MAX_SEGMENTS: u32 = 17;

@@ -8,9 +8,10 @@
 //! and segments that arrived while the application slept.
 //!
 //! Differences: instead of the kernel's page accounting, each skb is charged
-//! [`crate::Profile::segment_overhead`] bytes beyond its payload. Up to seventeen segments share
-//! one skb. A full receive buffer never makes the receiver discard data that it acknowledged
-//! selectively.
+//! [`crate::Profile::segment_overhead`] bytes beyond its payload. In this model, as with the
+//! kernel's `MAX_SKB_FRAGS`, up to seventeen segments share one skb. A full receive buffer never
+//! makes this receiver discard data that it acknowledged selectively; the kernel may discard such
+//! data (`tcp_prune_ofo_queue`).
 
 use super::Linux;
 use crate::Profile;

@@ -8,7 +8,8 @@
 //! kernel then splits them into segments. All segments of a burst are sent at the same time. The
 //! last segment carries PSH in its first transmission.
 //!
-//! Difference: when a burst is retransmitted, each segment is sent separately.
+//! Difference: when a burst is retransmitted, this module sends each segment separately. Linux can
+//! send several segments of the burst again as one buffer (`tcp_retransmit_skb`).
 
 use aqmlab_core::Duration;
 

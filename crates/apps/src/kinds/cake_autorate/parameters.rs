@@ -62,12 +62,12 @@ pub(super) const PARAMS: &[Param] = &[
     delay(
         "delay_down",
         30,
-        "Increase of the one-way delay from which a reply counts as delayed, for the downstream rate (dl_owd_delta_delay_thr_ms).",
+        "Increase of the one-way delay, beyond the transmission time of a full packet, above which a reply counts as delayed, for the downstream rate (dl_owd_delta_delay_thr_ms).",
     ),
     delay(
         "delay_up",
         30,
-        "Increase of the one-way delay from which a reply counts as delayed, for the upstream rate (ul_owd_delta_delay_thr_ms).",
+        "Increase of the one-way delay, beyond the transmission time of a full packet, above which a reply counts as delayed, for the upstream rate (ul_owd_delta_delay_thr_ms).",
     ),
     delay(
         "full_rise_down",
@@ -192,7 +192,7 @@ pub(super) const PARAMS: &[Param] = &[
     flag(
         "enforce_min",
         false,
-        "Whether the rates fall to the lowest rates when the line is idle or stalls (min_shaper_rates_enforcement).",
+        "Whether the rates fall to the lowest rates when requests stop on an idle line, and after 10 s without replies in a stall (min_shaper_rates_enforcement).",
     ),
 ];
 

@@ -5,8 +5,9 @@
 //! grows while the player requests nothing. Throughput is averaged as in `ThroughputHistory`: the
 //! last four segments, and more while neighbouring samples differ by a factor of 1.3 or more.
 //!
-//! Differences: only BOLA is implemented, not the DYNAMIC strategy that also uses the throughput
-//! rule. Fast switching, and `BolaRule`'s cap on the placeholder after seeks, are left out.
+//! Differences from dash.js 2.9.3: only BOLA is implemented, not the strategy DYNAMIC of dash.js,
+//! which also uses the throughput rule. Fast switching, and `BolaRule`'s cap on the placeholder
+//! after seeks, are left out.
 
 use aqmlab_core::{Duration, Instant, math};
 

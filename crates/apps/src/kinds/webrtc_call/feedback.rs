@@ -6,8 +6,9 @@
 //! 250 ms.
 //!
 //! Differences: the size of a report assumes the smallest packet status chunks of
-//! draft-holmer-rmcat-transport-wide-cc-extensions-01. A reordered packet that arrives after the
-//! report on its neighbours is never reported.
+//! draft-holmer-rmcat-transport-wide-cc-extensions-01. In this model a reordered packet that
+//! arrives after the report on its neighbours is never reported; libwebrtc includes it in its next
+//! report.
 
 use aqmlab_core::{Duration, Instant};
 

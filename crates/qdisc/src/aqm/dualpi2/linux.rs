@@ -11,8 +11,9 @@
 //!   zero. A draw equal to the probability is a hit.
 //! - In overload, an L4S packet that is not dropped is always marked.
 //!
-//! Difference: updates are never late. The kernel's timer restarts from the time at which it runs,
-//! so the lateness of each update delays all later updates.
+//! Difference: in this model the updates of the probability are never late. The kernel's timer
+//! restarts from the time at which it runs, so the lateness of each update delays all later
+//! updates.
 
 use aqmlab_core::{Duration, Instant, Rng};
 

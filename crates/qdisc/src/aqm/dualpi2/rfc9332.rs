@@ -10,7 +10,7 @@
 //! - the output of the controller is limited to the range from 0 to 1.
 //!
 //! Difference: each packet adds at most 1 to its queue's accumulator of signals (`recur`). In
-//! figure 7 of the RFC, a packet adds `k p′` even if this value exceeds 1. After an overload the
+//! figure 7 of RFC 9332, a packet adds `k p′` even if this value exceeds 1. After an overload the
 //! accumulator would therefore signal every packet until the excess is used up.
 
 use aqmlab_core::{Duration, Instant};

@@ -13,9 +13,9 @@
 //! - Times are multiples of the kernel's tick (1 ms at 1000 ticks per second), because dummynet
 //!   reads the clock once per tick.
 //!
-//! Difference: updates are never late. The kernel may run a callout up to `tupdate / 16` late,
-//! together with another event. The kernel then counts the time to the next callout from the late
-//! run (`kern_timeout.c`).
+//! Difference: in this model the updates of the drop probability are never late. The kernel may run
+//! a callout up to `tupdate / 16` late, together with another event. The kernel then counts the
+//! time to the next callout from the late run (`kern_timeout.c`).
 
 use aqmlab_core::{Duration, Instant, Reason, Rng};
 

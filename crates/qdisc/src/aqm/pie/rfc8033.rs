@@ -12,7 +12,7 @@
 //! | switched on and off       | never                           | from a third of the limit on   |
 //! | 2 % cap, derandomisation, ECN | no                          | yes (ECN if enabled)           |
 //!
-//! Differences from the pseudo-code, each pinned by a test:
+//! Differences from the pseudo-code of RFC 8033 (Appendices A and B), each pinned by a test:
 //!
 //! - A marked packet also joins the queue; Appendix B omits that step.
 //! - PIE is switched off only after it has measured a delay since it was switched on. As printed,
@@ -20,7 +20,7 @@
 //!   estimator, PIE would then never act.
 //! - With timestamps, an update of an empty queue uses a delay of zero, not the delay of the last
 //!   packet.
-//! - `MAX_BURST` is rounded up to whole update intervals (§4.4).
+//! - `MAX_BURST` is rounded up to whole update intervals (RFC 8033 §4.4).
 
 use aqmlab_core::{Bytes, Duration, Instant, Reason, Rng};
 

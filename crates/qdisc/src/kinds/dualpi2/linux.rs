@@ -5,12 +5,13 @@
 //!
 //! Differences, each pinned by a test where it can be observed:
 //!
-//! - only the ECN field classifies packets. There are no `tc` filters and no class numbers in a
-//!   packet's priority, so no Not-ECT packet is in the L4S queue;
+//! - in this model only the ECN field classifies packets. In Linux, `tc` filters and class numbers
+//!   in `skb->priority` can also put a Not-ECT packet into the L4S queue;
 //! - packets are never aggregates, so `split_gso` has nothing to split;
 //! - the memory of a packet is an estimate of its `skb->truesize` with one driver, as in
 //!   `fq_codel`;
-//! - the delays in the statistics are the ages of the head packets at the last enqueue or dequeue.
+//! - the delays in the statistics are the ages of the head packets at the last enqueue or dequeue;
+//!   the kernel computes the ages when the statistics are read.
 
 use std::collections::VecDeque;
 

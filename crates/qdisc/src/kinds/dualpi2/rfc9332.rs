@@ -4,8 +4,9 @@
 //! no scheduler; §4.2.2 and Appendix A.1 describe the two schedulers of this module. The round
 //! robin is Linux's, with the weight of the RFC's example.
 //!
-//! Difference: the rate of the link takes the place of `MAX_LINK_RATE` in the limit. There is no
-//! limit until the rate is known.
+//! Difference: by default the buffer of both queues holds at most 250 ms at the rate of the link;
+//! figure 2 of RFC 9332 uses `MAX_LINK_RATE` instead. Until the rate is known, this default sets no
+//! limit.
 
 use aqmlab_core::{Args, Bytes, Cx, Duration, Ecn, Instant, Packet, Reason};
 

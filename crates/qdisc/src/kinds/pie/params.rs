@@ -30,7 +30,7 @@ pub(crate) const fn tupdate(ms: u64) -> Param {
         name: "tupdate",
         default: Value::Duration(Duration::from_millis(ms)),
         bounds: bounds::MICROS,
-        doc: "Time between updates of the drop probability; kernels round it up to their ticks.",
+        doc: "Time between updates of the drop probability; Linux rounds it up to its ticks.",
     }
 }
 

@@ -26,7 +26,7 @@ pub const KINDS: &[Kind<dyn CongestionControl>] = &[Kind {
         name: "gamma_tuning",
         default: Value::Flag(true),
         bounds: Bounds::Any,
-        doc: "Whether gamma adapts to the backlog of Reno's window, or stays at 30.",
+        doc: "Whether gamma adapts to the backlog of Reno's window, or stays at 30 segments.",
     }],
     build: |args| Box::new(Compound::new(args.flag("gamma_tuning"))),
 }];

@@ -5,7 +5,9 @@
 //! accurate ECN the controller is Reno, and packets are not ECN-capable. Difference, pinned by a
 //! test:
 //!
-//! - on a host that counts bytes, the size of segments stays the same at low rates.
+//! - on a host that counts its window in bytes, the size of segments stays the same at low rates.
+//!   L4STeam's Linux reduces it, so that two packets are sent per virtual round trip, and so does
+//!   this module on a host that counts its window in segments.
 //!
 //! `prague/params.rs` defines the parameters, `prague/ops.rs` the operations, and
 //! `prague/estimate.rs` the estimate of the fraction of marked segments. `prague/window.rs`

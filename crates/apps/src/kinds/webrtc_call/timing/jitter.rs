@@ -5,8 +5,9 @@
 //! threshold, plus 10 ms. The noise threshold is 2.33 standard deviations of the remaining noise,
 //! minus 30 ms, and at least 1 ms.
 //!
-//! Difference: the round-trip time that the estimate contains after several repairs is not
-//! filtered.
+//! Difference: from the third frame with a retransmitted packet on, the estimate of the jitter also
+//! contains 0.9 round-trip times. This module uses the round-trip time as it is; libwebrtc filters
+//! it (`rtt_filter.cc`).
 
 use std::collections::VecDeque;
 

@@ -4,8 +4,9 @@
 //! of FreeBSD are reproduced. First, Reno's window is computed in 32 bits. With segments of 1448
 //! bytes, it grows for 75 ticks, wraps and starts again (`tf_window`). Second, a negative value of
 //! the cubic function counts as an unbounded window (`cubic_window`). Such a value occurs after
-//! timeouts, which move the time of the last congestion event but not K. Difference: a timeout
-//! counts as the second in a row if there was no round-trip sample since the first timeout.
+//! timeouts, which move the time of the last congestion event but not K. Difference: in this module
+//! a timeout counts as the second in a row if there was no round-trip sample since the first
+//! timeout. FreeBSD tests `t_rxtshift` instead, which the persist timer also raises.
 
 use aqmlab_core::{Args, Duration, Instant};
 
