@@ -20,8 +20,8 @@ tools: ## check that Python, venv and Rust are installed
 	  echo 'Python 3.11 or newer is needed: apt-get install python3 python3-venv  (or https://www.python.org)' >&2; exit 2; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
 	  echo "Python's venv is needed: apt-get install python3-venv" >&2; exit 2; }
-	@printf '1.85\n%s\n' "$$(cargo --version 2>/dev/null | cut -d' ' -f2)" | sort -CV || { \
-	  echo "Rust 1.85 or newer is needed: curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh" >&2; exit 2; }
+	@printf '1.88\n%s\n' "$$(cargo --version 2>/dev/null | cut -d' ' -f2)" | sort -CV || { \
+	  echo "Rust 1.88 or newer is needed: curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh" >&2; exit 2; }
 
 $(READY): pyproject.toml Cargo.lock $(RUST)
 	@$(MAKE) --no-print-directory tools

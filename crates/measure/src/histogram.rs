@@ -11,8 +11,8 @@ use aqmlab_core::Duration;
 /// The number of slots in an octave.
 const SLOTS: usize = 512;
 const SLOT_BITS: u32 = SLOTS.trailing_zeros();
-/// The number of octaves. An octave has the number of leading zeros of its values. The last octave
-/// holds all values below 512.
+/// The number of octaves. The index of an octave is the number of leading zeros of its values. The
+/// last octave holds all values below 512.
 const OCTAVES: usize = LAST + 1;
 const LAST: usize = (u64::BITS - SLOT_BITS) as usize;
 

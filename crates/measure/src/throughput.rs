@@ -105,7 +105,7 @@ impl Active {
                 self.bytes += self.open;
                 // The last step may be shorter than the other steps. A shorter step belongs to no
                 // window.
-                if (self.next - self.span.start) % self.step == 0 {
+                if (self.next - self.span.start).is_multiple_of(self.step) {
                     self.close_steps(now);
                 }
             }

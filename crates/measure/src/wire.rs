@@ -91,7 +91,7 @@ fn ipv4(out: &mut Vec<u8>, record: &PacketRecord, guise: &Guise) -> Result<(), S
 /// Appends a TCP header without its checksum; returns its length.
 fn tcp_segment(out: &mut Vec<u8>, tcp: &TcpHeader, guise: &Guise) -> Result<usize, String> {
     let length = TCP_LEN + usize::from(tcp.options_len);
-    if tcp.options_len % 4 != 0 || tcp.options_len > 40 {
+    if !tcp.options_len.is_multiple_of(4) || tcp.options_len > 40 {
         return Err(format!("{} bytes of options: allowed are 0, 4 … 40", tcp.options_len));
     }
     let acknowledges = tcp.flags.has(TcpFlags::ACK);

@@ -55,7 +55,7 @@ impl Notes {
             self.thin(place);
         }
         let thinning = &mut self.metrics[place];
-        if thinning.seen % thinning.stride == 0 {
+        if thinning.seen.is_multiple_of(thinning.stride) {
             thinning.kept += 1;
             self.kept.push((at, metric, value));
         }

@@ -13,8 +13,9 @@ use crate::rows::{AppRow, FlowRow};
 use crate::transfer::{Transfer, TransferTime};
 use crate::trial::{App, Trial};
 
-/// The least time in nanoseconds that an application may take to receive its first packet. Three
-/// base round-trip times apply if they are longer.
+/// The minimum active time in nanoseconds after which a direction counts as dead if nothing has
+/// arrived. In a shorter time the first packet may still be in transit. Three base round-trip times
+/// apply if they are longer.
 const PATIENCE_NS: u64 = 1_000_000_000;
 
 /// The measurements of an application in a trial.

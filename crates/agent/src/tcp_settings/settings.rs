@@ -79,7 +79,7 @@ pub(super) fn check(at: &str, tcp: &TcpSpec) -> Result<(), String> {
             Some((_, Number("tcp_ecn", _))) if number(value) > 2 => {
                 return Err(format!("{at}: {value}: Linux 6.1 has no AccECN; allowed is 0 to 2"));
             }
-            Some((_, Number(_, unit))) if number(value) % unit > 0 => {
+            Some((_, Number(_, unit))) if !number(value).is_multiple_of(*unit) => {
                 return Err(format!("{at}: {value}: the kernel counts in coarser units"));
             }
             _ => {}

@@ -227,7 +227,7 @@ fn block<R: Read>(
     }
     input.fill(&mut header, "a block's header")?;
     let length = order.u32(&header, 0);
-    if length < 12 || length % 4 != 0 {
+    if length < 12 || !length.is_multiple_of(4) {
         return Err(input.error(format!("a block of {length} bytes: allowed are 12, 16 …")));
     }
     let body = length - 12;

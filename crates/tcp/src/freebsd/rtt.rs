@@ -76,8 +76,9 @@ impl RttEstimator {
         rtt.rto = clock.span(self.range(span, self.minimum));
     }
 
-    /// Moves the smoothed round-trip time into the variation after several consecutive timeouts.
-    /// The timeout does not change.
+    /// Adds a sixteenth of the smoothed round-trip time to the variation, and sets the smoothed
+    /// round-trip time to zero, after several consecutive timeouts. The timeout that is already set
+    /// does not change.
     pub(super) fn distrust(&mut self, rtt: &mut Rtt, clock: &Clock) {
         self.rttvar += self.srtt >> 5;
         self.srtt = 0;

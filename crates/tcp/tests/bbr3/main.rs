@@ -26,7 +26,7 @@ use module::Module;
 
 /// Returns the module for the run of `seed`. In every third run the path marks early.
 fn build(seed: u64) -> Module {
-    let changes = [("seed", Value::Count(seed)), ("ecn_low", Value::Flag(seed % 3 == 0))];
+    let changes = [("seed", Value::Count(seed)), ("ecn_low", Value::Flag(seed.is_multiple_of(3)))];
     Module::new("bbr3", &changes, EcnMode::Classic)
 }
 

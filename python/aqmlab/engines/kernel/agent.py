@@ -136,6 +136,6 @@ def _target_dir(root: Path) -> Path:
 def _cargo() -> str:
     found = shutil.which("cargo")
     if found is None:
-        hint = "install Rust 1.85 or newer (https://rustup.rs), or put `cargo` on the path"
+        hint = "install Rust 1.88 or newer (https://rustup.rs), or put `cargo` on the path"
         raise MissingError("the agent is not built, and `cargo` is not installed", hint)
     return found

@@ -50,7 +50,7 @@ pub(super) fn compose(
 }
 
 fn whole_micros(at: &str, rtt: Duration) -> Result<u64, String> {
-    if rtt.as_nanos() % 1_000 > 0 {
+    if !rtt.as_nanos().is_multiple_of(1_000) {
         return Err(format!("{at}.qdisc.rtt: {rtt}: the kernel counts whole microseconds"));
     }
     Ok(rtt.as_micros())

@@ -148,7 +148,7 @@ impl Encoder {
         let excess = excess.min(1.0 - self.camera.least_bps / bps);
         let mut is_dropped = false;
         if excess > LEAST_EXCESS {
-            is_dropped = self.dropping % LEAST_INTERVAL.max((1.0 / excess) as u64) == 0;
+            is_dropped = self.dropping.is_multiple_of(LEAST_INTERVAL.max((1.0 / excess) as u64));
             self.dropping += 1;
         }
         if is_dropped || queued > LONGEST_QUEUE { Picture::LeftOut } else { Picture::Encoded }
