@@ -25,6 +25,7 @@ use crate::reads::Reads;
 /// The number of bits of a key that identify the actor. The rest of the key's lower half is the
 /// ticket.
 const SLOT_BITS: u32 = 20;
+/// The bits of a key that identify the actor.
 const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
 
 /// A place in the order of calls: the time and, among calls at one time, the order of the requests.

@@ -172,7 +172,8 @@ profile! {
     /// Whether new data leaves in bursts of several segments, as for segmentation offload.
     @Linux bursts (flag) = true;
     /// The maximum memory of a connection's segments in the host's own queue
-    /// (`tcp_limit_output_bytes`), unless the connection paces; zero for no limit.
+    /// (`tcp_limit_output_bytes`), unless the connection paces; zero for no limit. On a host without
+    /// such a queue, the limit only determines which segments RACK regards as sent at one time.
     @Linux small_queue (bytes) = 1_048_576;
     /// The memory of a connection's segments that the host's own queue always accepts, as in Linux
     /// 3.13 to 3.18. It replaces the limits of `small_queue` and of two bursts; zero for other

@@ -7,13 +7,13 @@
 //! lost.
 //!
 //! The program reads the byte counters of the interfaces of the two CAKEs. They count the packets
-//! that have left CAKE, with their Ethernet headers.
+//! that have left CAKE, with their Ethernet headers. When the application stops, the CAKEs keep
+//! their last rates, as with the program.
 //!
 //! Differences: all reflectors have the round-trip time of the path and one address, so CAKE has
 //! one queue for all requests. In this model `fping` and the program cake-autorate start at once,
-//! and their work takes no time. In this model `fping` reports a missing reply only when it sends
-//! the next request; `fping` itself reports it when its timeout of 10 s ends. When the application
-//! stops, the CAKEs keep their last rates, as with cake-autorate itself.
+//! and their work takes no time. `fping` reports a missing reply only when it sends the next
+//! request; `fping` itself reports it when its timeout of 10 s ends.
 
 #![expect(clippy::cast_possible_wrap, reason = "times and rates are far below 2^63")]
 

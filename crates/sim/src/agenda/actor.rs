@@ -1,4 +1,4 @@
-//! The actors of the agenda, and the codes that identify them in keys.
+//! The actors of the agenda, their ranks, and the codes that identify them in keys.
 
 use std::marker::PhantomData;
 

@@ -28,7 +28,7 @@ impl Quad {
     }
 }
 
-/// The tournament tree for the actors of one rank.
+/// A tournament tree.
 ///
 /// A key holds the time in its upper half, and the ticket and the actor in its lower half. One
 /// comparison of keys therefore orders two calls.
@@ -49,7 +49,7 @@ impl Tree {
         Self { root: Quad::NEVER, lower: Vec::new(), least: NEVER }
     }
 
-    /// Returns the key of the actor with this index.
+    /// Returns the key of leaf `index`.
     pub(super) fn key(&self, index: usize) -> u128 {
         let node = self.lower.len() + index;
         match node.checked_sub(4) {
@@ -58,7 +58,7 @@ impl Tree {
         }
     }
 
-    /// Sets the key of an actor. Repeats the comparisons on the path to the root, up to the first
+    /// Sets the key of leaf `index`, and replays the matches on the path to the root, up to the first
     /// node whose key stays the same.
     #[inline]
     pub(super) fn replay(&mut self, index: usize, key: u128) {
@@ -75,7 +75,7 @@ impl Tree {
         self.least = self.root.replace(node % 4, least);
     }
 
-    /// Adds levels of inner nodes until there is a leaf for the actor with this index.
+    /// Adds levels of inner nodes until there is a leaf `index`.
     pub(super) fn make_room(&mut self, index: usize) {
         // A tree of `n` quads below the root has `3n + 4` leaves.
         while index >= 3 * self.lower.len() + 4 {

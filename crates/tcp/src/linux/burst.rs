@@ -103,7 +103,7 @@ mod tests {
             let burst = Burst { bytes, fin: false };
             let tags = if rng.below(2) == 0 { PUSH } else { 0 };
             let (now, received) = (rng.below(50), rng.below(2) == 0);
-            let timestamps = rng.below(2) == 0;
+            let (timestamps, bursts_before) = (rng.below(2) == 0, rng.below(6));
             for (linux, tcb) in &mut ends {
                 (tcb.options.rcv_shift, tcb.options.timestamps) = (7, timestamps);
                 testing::send(tcb, outstanding);
@@ -112,6 +112,10 @@ mod tests {
                     linux.delack.schedule();
                 }
                 tcb.clock.set(Instant::from_millis(now));
+                for _ in 0..bursts_before {
+                    linux.add_burst(2);
+                    linux.divide(tcb);
+                }
                 assert!(linux.is_plain(tcb, burst));
             }
             let [(short, one), (long, other)] = &mut ends;

@@ -100,7 +100,7 @@ impl Linux {
         }
         let now = tcb.now();
         for id in tcb.board.ids() {
-            let sent = tcb.board.get(id).sent;
+            let sent = tcb.board.get(id);
             let may_spare = !reneging && tcb.profile.rack && id != head;
             if !(may_spare && self.rack.is_recent(now, sent)) {
                 tcb.mark_lost(id);

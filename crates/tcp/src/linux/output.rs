@@ -112,14 +112,14 @@ impl Linux {
         let is_probed = push != Push::Probe && self.may_probe_loss(tcb);
         let mut starts_timer = !is_probed && tcb.starts_rto();
         let (mut sent, mut limited) = (0, false);
-        self.begin_parts();
+        self.begin_train();
         while !self.must_wait(tcb) {
             let Some(burst) = self.next_burst(tcb, (mss, max_segments), push, &mut limited) else {
                 break;
             };
             self.divide(tcb);
             let segments = self.send_burst(tcb, burst, mss);
-            self.add_to_part(segments);
+            self.add_burst(segments);
             sent += segments;
             if std::mem::take(&mut starts_timer) {
                 tcb.rearm_rto();
@@ -198,7 +198,8 @@ impl Linux {
     /// Sends the part of the next `skb` that fits into the open window, at most one segment. The
     /// segment carries PSH, and the FIN if the FIN follows and fits, too (`tcp_write_wakeup`).
     pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb) {
-        self.begin_parts();
+        // The segment is in the first part.
+        self.begin_train();
         let unsent = tcb.snd.unsent();
         let held = (self.sndbuf.head_end() - tcb.snd.nxt).min(unsent);
         let space = tcb.snd.window_end() - tcb.snd.nxt;

@@ -15,13 +15,14 @@ use crate::timers::XmitTimer;
 /// (`TCP_RACK_RECOVERY_THRESH`).
 const PERSISTENCE: u8 = 16;
 
-/// The least time between two parts of a burst: the resolution of the times that RACK compares.
+/// The time between two parts of a train: a microsecond, the resolution of the times that RACK
+/// compares. RACK only tests whether a segment was sent later, so a longer time has the same effect.
 ///
-/// A simulated host sends a burst at one time. On Linux, TCP small queues divide the burst into
-/// parts, and the host sends a part after it has processed the packets of the part before. If an
-/// acknowledgement covers data and reports later segments by SACK, RACK's round-trip time is that
+/// A simulated host sends a train of bursts at one time. On Linux, TCP small queues divide the train
+/// into parts, and the host sends a part after it has processed the packets of the part before. If
+/// an acknowledgement covers data and reports later segments by SACK, RACK's round-trip time is that
 /// of the covered data. A segment that was sent later, even by a microsecond, then counts as lost
-/// only after the next acknowledgement or the reordering timer.
+/// only at the next acknowledgement of a later segment, or when the reordering timer expires.
 const BETWEEN_PARTS: Duration = Duration::from_micros(1);
 
 /// The state of RACK.
@@ -115,16 +116,16 @@ impl Rack {
         !sent_after(self.sent, self.end, sent.sent, sent.end())
     }
 
-    /// Returns the time until a segment transmitted at `sent` counts as lost; `None` if it is lost
+    /// Returns the time until `sent` counts as lost; `None` if it is lost
     /// (`tcp_rack_skb_timeout`).
-    fn remaining(&self, now: Instant, sent: Instant, window: Duration) -> Option<Duration> {
-        let due = sent + self.rtt + window;
+    fn remaining(&self, now: Instant, sent: &Sent, window: Duration) -> Option<Duration> {
+        let due = transmission(sent) + self.rtt + window;
         (due > now).then(|| due.since(now))
     }
 
-    /// Returns whether the transmission time `sent` lies within the last round-trip time. A timeout
-    /// does not mark a segment with such a time as lost.
-    pub(super) fn is_recent(&self, now: Instant, sent: Instant) -> bool {
+    /// Returns whether a segment was sent within the last round-trip time. A timeout does not mark
+    /// such a segment as lost.
+    pub(super) fn is_recent(&self, now: Instant, sent: &Sent) -> bool {
         self.remaining(now, sent, Duration::ZERO).is_some()
     }
 
@@ -150,7 +151,8 @@ impl Rack {
     }
 }
 
-/// Returns the time of the last transmission of a segment, as RACK compares it.
+/// Returns the time of the last transmission of a segment, from which RACK counts times. The order
+/// of transmissions needs no parts, because later parts of a train have higher sequence numbers.
 #[inline]
 fn transmission(segment: &Sent) -> Instant {
     segment.sent + BETWEEN_PARTS * u64::from(segment.part)
@@ -186,7 +188,7 @@ impl Linux {
             if self.rack.is_later(&sent) {
                 break;
             }
-            let remaining = self.rack.remaining(now, transmission(&sent), window);
+            let remaining = self.rack.remaining(now, &sent, window);
             wait = wait.max(remaining);
             if remaining.is_none() {
                 tcb.mark_lost(id);

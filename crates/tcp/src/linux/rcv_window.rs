@@ -5,13 +5,13 @@
 //! `tcp_init_buffer_space`).
 //!
 //! The application reads as soon as it wakes. The receive buffer holds only out-of-order segments
-//! and segments that arrived while the application slept.
+//! and segments that arrived while the application slept. Up to seventeen segments share one skb
+//! (`MAX_SKB_FRAGS`).
 //!
 //! Differences: instead of the kernel's page accounting, each skb is charged
-//! [`crate::Profile::segment_overhead`] bytes beyond its payload. In this model, as with the
-//! kernel's `MAX_SKB_FRAGS`, up to seventeen segments share one skb. A full receive buffer never
-//! makes this receiver discard data that it acknowledged selectively; the kernel may discard such
-//! data (`tcp_prune_ofo_queue`).
+//! [`crate::Profile::segment_overhead`] bytes beyond its payload. A full receive buffer never makes
+//! this receiver discard data that it acknowledged selectively; the kernel may discard such data
+//! (`tcp_prune_ofo_queue`).
 
 use super::Linux;
 use crate::Profile;

@@ -42,8 +42,8 @@ pub(super) fn send(tcb: &mut Tcb, segments: u32) {
     }
 }
 
-/// Returns the whole state of a connection as text, to compare connections. Only `profile` is left
-/// out, because it never changes. The state of the congestion control is what its gauges show.
+/// Returns the state of a connection as text, to compare connections. The text lacks only `profile`,
+/// which never changes, and the state of the congestion control that its gauges do not show.
 pub(super) fn state(linux: &Linux, tcb: &Tcb) -> String {
     // The pattern names every field, so that a new field must be added here.
     let Tcb {

@@ -1,14 +1,21 @@
-//! TCP small queues: the limit on a connection's segments in the queue of its host. The driver
-//! reports the memory of these segments by `note_waiting`.
+//! TCP small queues: the limit on a connection's segments in the queue of its host. If the host has
+//! a queue of its own, the driver reports the memory of these segments by `note_waiting`, and
+//! segments wait. Otherwise the limit only divides the bursts that are sent at one time into parts,
+//! which RACK distinguishes.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`). The limit is two bursts or
 //! the data of a millisecond at the pacing rate, whichever is more, and at most
 //! `tcp_limit_output_bytes` unless the connection paces. In Linux 3.13 to 3.18 (`tcp_write_xmit` of
 //! 3.14), the limit is `tcp_limit_output_bytes`, or the data of a millisecond if that is more.
 //!
-//! Difference: the sender does not cork automatically (`tcp_should_autocork`). On Linux a small
-//! write waits while other segments of the connection are in the queue of the host, so that later
-//! writes may extend its segment.
+//! Differences: a host without a queue of its own sends all parts at the same time. Only RACK
+//! regards a part as sent a microsecond after the part before. If such a host sends twice at one
+//! time, for example for two writes of its application, RACK regards both times as equal. On Linux
+//! the second time is later. Retransmissions are not divided into parts. The limit is that of a
+//! full burst; Linux computes it from the memory of the next `skb`, so a smaller `skb` at the end of
+//! the data waits earlier. The sender does not cork automatically (`tcp_should_autocork`). On Linux
+//! a small write waits while other segments of the connection are in the queue of the host, so that
+//! later writes may extend its segment.
 
 use aqmlab_core::Bytes;
 
@@ -27,23 +34,24 @@ pub(super) struct Tsq {
     is_throttled: bool,
     /// Whether segments that were held back may be sent.
     is_released: bool,
-    /// The parts of the burst of new data that is being sent.
+    /// The parts of the train that is being sent.
     parts: Parts,
 }
 
-/// The parts of a burst of new data, if the driver does not report the memory of the queue.
+/// The parts of a train, which consists of the bursts of new data that one call of
+/// [`Linux::write_xmit`] sends. There is only one part if the driver reports the memory of the
+/// queue.
 ///
-/// A host without a queue of its own sends a burst at one time. Linux sends as much as the limit
-/// permits, and sends the next part after the host has passed these packets on. The limit permits
-/// at least two bursts of [`Tcb::tso_segments`] segments.
+/// A host without a queue of its own sends a train at one time. Linux sends as many bursts as the
+/// limit permits, usually two, and sends the next part after the host has passed these packets on.
 #[derive(Debug, Default)]
 struct Parts {
     /// The number of the current part, from 0.
     number: u8,
     /// The memory of the segments of the current part.
     memory: u64,
-    /// The number of calls that added segments.
-    added: u32,
+    /// The number of bursts in all parts so far.
+    bursts: u32,
 }
 
 impl Tsq {
@@ -61,7 +69,7 @@ impl Tsq {
         self.memory.is_some()
     }
 
-    /// Returns the number of the current part of the burst of new data.
+    /// Returns the number of the current part of the train.
     #[inline]
     pub(super) const fn part(&self) -> u8 {
         self.parts.number
@@ -82,17 +90,20 @@ impl Tsq {
 }
 
 impl Linux {
-    /// Begins the first part of a burst of new data.
+    /// Begins the first part of a train.
     #[inline]
-    pub(super) const fn begin_parts(&mut self) {
-        self.tsq.parts = Parts { number: 0, memory: 0, added: 0 };
+    pub(super) const fn begin_train(&mut self) {
+        self.tsq.parts = Parts { number: 0, memory: 0, bursts: 0 };
     }
 
-    /// Begins the next part if the limit does not permit another segment in the current part.
+    /// Begins the next part if the limit does not permit another burst in the current part.
     #[inline]
     pub(super) fn divide(&mut self, tcb: &Tcb) {
-        // The limit is at least two bursts.
-        if self.tsq.parts.added > 1 && self.tsq.memory.is_none() {
+        let parts = &self.tsq.parts;
+        // The limit permits two bursts, unless the profile states a smaller limit.
+        let may_exceed =
+            parts.bursts > 1 || (parts.bursts > 0 && parts.memory >= tcb.profile.small_queue);
+        if may_exceed && self.tsq.memory.is_none() {
             self.divide_at_limit(tcb);
         }
     }
@@ -105,11 +116,11 @@ impl Linux {
         }
     }
 
-    /// Adds segments to the current part.
+    /// Adds a burst of `segments` segments to the current part.
     #[inline]
-    pub(super) const fn add_to_part(&mut self, segments: u64) {
+    pub(super) const fn add_burst(&mut self, segments: u64) {
         self.tsq.parts.memory += segments * SEGMENT_MEMORY;
-        self.tsq.parts.added += 1;
+        self.tsq.parts.bursts += 1;
     }
 
     /// Updates the memory of this connection's segments in the queue of its host. Returns whether
@@ -161,7 +172,38 @@ mod tests {
     use aqmlab_core::Bytes;
 
     use crate::Profile;
-    use crate::linux::testing;
+    use crate::linux::{Linux, testing};
+    use crate::tcb::Tcb;
+
+    /// Returns the part of each of `bursts` bursts of `segments` segments.
+    fn parts(linux: &mut Linux, tcb: &Tcb, segments: u64, bursts: usize) -> Vec<u8> {
+        linux.begin_train();
+        let one = |_| {
+            linux.divide(tcb);
+            linux.add_burst(segments);
+            linux.tsq.part()
+        };
+        (0..bursts).map(one).collect()
+    }
+
+    #[test]
+    fn a_part_ends_at_the_limit() {
+        let (mut linux, mut tcb) = testing::open("reno");
+        assert_eq!(parts(&mut linux, &tcb, 2, 6), [0, 0, 1, 1, 2, 2]);
+        assert_eq!(parts(&mut linux, &tcb, 1, 6), [0, 0, 0, 0, 1, 1]);
+        assert_eq!(parts(&mut linux, &tcb, 2, 2_000).last(), Some(&255), "the number saturates");
+        // The limit is the data of a millisecond: 282,812 bytes, 123 segments.
+        tcb.rtt.srtt8 = 80_000_000;
+        (tcb.window.cwnd, tcb.window.ssthresh) = (1_000, u64::MAX);
+        assert_eq!(parts(&mut linux, &tcb, 41, 7), [0, 0, 0, 1, 1, 1, 2]);
+        linux.note_waiting(&mut tcb, Bytes(0));
+        assert_eq!(parts(&mut linux, &tcb, 41, 7), [0; 7], "the driver reports the memory");
+        let (mut linux, tcb) = testing::with(Profile::windows(), "compound", None);
+        assert_eq!(parts(&mut linux, &tcb, 1, 100), [0; 100], "no limit");
+        let profile = Profile { small_queue: 1, ..Profile::linux() };
+        let (mut linux, tcb) = testing::with(profile, "reno", None);
+        assert_eq!(parts(&mut linux, &tcb, 2, 3), [0, 1, 2], "a limit below a burst");
+    }
 
     #[test]
     fn two_bursts_may_always_wait_and_a_millisecond_of_a_fast_flow() {

@@ -44,8 +44,8 @@ pub struct Sent {
     pub(crate) flags: u8,
     /// Whether the segment is the last of its `skb` (Linux).
     pub(crate) ends_skb: bool,
-    /// The number of the part of its burst in which the segment was last sent (Linux), from 0. TCP
-    /// small queues divide a burst into parts.
+    /// The number of the part of its train in which the segment was sent (Linux), from 0; 0 for a
+    /// retransmission. TCP small queues divide a train of bursts into parts.
     pub(crate) part: u8,
     pub(super) before: u32,
     pub(super) after: u32,

@@ -17,7 +17,9 @@ fn order(board: &Scoreboard) -> Vec<u32> {
 #[test]
 fn a_retransmission_moves_to_the_end_of_the_list() {
     let mut board = board(4);
+    board.get_mut(1).part = 2;
     board.resend(1, Instant::ZERO);
+    assert_eq!(board.get(1).part, 0, "a retransmission is in no train");
     assert_eq!(order(&board), [0, 2, 3, 1]);
     board.set_sacked(2);
     assert_eq!(order(&board), [0, 3, 1]);

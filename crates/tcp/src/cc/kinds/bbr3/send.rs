@@ -10,14 +10,12 @@ use super::{
     BW_SCALE, BW_UNIT, Bbr3, CWND_MIN_TARGET, Mode, Phase, SCALE, STARTUP_PACING_GAIN, UNBOUNDED,
     UNIT,
 };
-use crate::cc::Window;
 use crate::cc::kinds::bbr::shared::{GSO_LIMIT, MARGIN_PERCENT, PACING_SHIFT};
+use crate::cc::{MIN_TSO_SEGMENTS, Window};
 
 /// The additional data of a burst in bytes. It is halved for each 512 µs of round-trip time.
 const GSO_MAX: u64 = 65_536;
 const RTT_SHIFT: u32 = 9;
-/// The smallest burst in segments (`tcp_min_tso_segs`).
-const MIN_TSO_SEGMENTS: u64 = 2;
 
 impl Bbr3 {
     /// Returns the rate that corresponds to `bw` times a gain, minus the margin, in bytes per
