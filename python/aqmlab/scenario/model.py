@@ -256,7 +256,7 @@ class Scenario(Value):
         return build(merge.from_toml(text, source))
 
     def but(self, **changes: Any) -> Scenario:
-        """A copy of this scenario with some tables changed: `home.but(path={"rtt": "20 ms"})`."""
+        """A copy of this scenario with some members changed: `home.but(path={"rtt": "20 ms"})`."""
         refuse_deep(changes, "")
         over = merge.expand(merge.Layer(plain(changes)))
         return build(merge.merge(merge.Layer(self.to_dict()), over))

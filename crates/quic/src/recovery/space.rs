@@ -6,8 +6,8 @@ use aqmlab_core::{EcnCounts, Instant, QuicFrame, Ring};
 
 use crate::congestion::Packet;
 
-/// The maximum number of packets that are kept although they only acknowledge and no earlier packet
-/// is in flight. The peer may never acknowledge these packets. (quinn-proto 0.11, `spaces.rs`.)
+/// The length of the list of sent packets above which the oldest packet is removed if it only
+/// acknowledges. The peer may never acknowledge such a packet. (quinn-proto 0.11, `spaces.rs`.)
 const MOST_ACK_ONLY: usize = 1_000;
 
 /// A packet in flight.

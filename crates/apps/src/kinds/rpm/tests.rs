@@ -9,7 +9,7 @@ const STEADY: [(&str, Value); 2] = [("initial", Value::Count(4)), ("increment", 
 
 /// The goodput of the test's network in Mbit/s: its rate without headers.
 const GOODPUT_MBIT: f64 = 10.0 * 1_448.0 / 1_500.0;
-/// The maximum rate of the foreign probes in Mbit/s.
+/// The maximum rate of all probes together, in Mbit/s.
 const PROBES_MBIT: f64 = 0.05 * GOODPUT_MBIT;
 
 fn word(name: &'static str, word: &'static str) -> (&'static str, Value) {

@@ -5,10 +5,11 @@
 //! are chosen so that reports take 5 % of the rate at which the reporting end sends, within 50 to
 //! 250 ms.
 //!
-//! Differences: the size of a report assumes the smallest packet status chunks of
-//! draft-holmer-rmcat-transport-wide-cc-extensions-01. In this model a reordered packet that
-//! arrives after the report on its neighbours is never reported; libwebrtc includes it in its next
-//! report.
+//! Differences: in the size of a report, a packet status chunk holds seven statuses, or one run of
+//! seven or more missing packets. A chunk of draft-holmer-rmcat-transport-wide-cc-extensions-01 may
+//! also hold fourteen statuses, or a run of packets that arrived. In this model a reordered packet
+//! that arrives after the report on its neighbours is never reported; libwebrtc includes it in its
+//! next report.
 
 use aqmlab_core::{Duration, Instant};
 

@@ -82,7 +82,8 @@ struct Prague {
     sizes_segments: bool,
     cwr_stamp: u64,
     alpha_stamp: u64,
-    /// The estimate of the fraction of marked segments, times 2^[`SHIFT_G`].
+    /// The estimate of the fraction of marked segments, times [`MAX_ALPHA`] and times
+    /// 2^[`SHIFT_G`].
     upscaled_alpha: u64,
     /// The growth of the window in units of [`ONE_CWND`] when all segments of one window are
     /// acknowledged without a mark.

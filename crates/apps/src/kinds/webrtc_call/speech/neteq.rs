@@ -8,8 +8,9 @@
 //! much more.
 //!
 //! Differences: each stretch or compression of the speech changes the delay by 10 ms, the pitch
-//! period at 100 Hz; libwebrtc uses the pitch period of the voice. Reordered packets do not raise
-//! the target of the delay.
+//! period at 100 Hz; libwebrtc uses the pitch period of the voice. This module treats a reordered
+//! packet like any other late packet. libwebrtc excludes reordered packets from the 95th
+//! percentile, and may raise the target for them by another rule (`reorder_optimizer.cc`).
 
 use std::collections::VecDeque;
 

@@ -27,7 +27,8 @@ const PROBE_RTT_CWND_GAIN: u64 = UNIT / 2;
 const PROBE_MAX_ROUNDS: u64 = 63;
 /// The range of the random reduction of the number of rounds between probes.
 const PROBE_RANDOM_ROUNDS: u64 = 2;
-/// The shortest time between probes in microseconds.
+/// The minimum of the random wait from the end of a probe to the next probe, in microseconds. The
+/// next probe starts earlier if enough rounds have passed or marks have ceased.
 const PROBE_BASE_MICROS: u64 = 2_000_000;
 /// The range of the random extension of the time between probes, in microseconds.
 const PROBE_RANDOM_MICROS: u64 = 1_000_000;
