@@ -7,7 +7,8 @@
 //! interval count, while TEACUP also shows windows that overlap the ends of the interval.
 //!
 //! The mean counts the bytes of the packets that arrive in the interval, so it does not depend on
-//! the step.
+//! the step. This module returns the bytes and the interval. `mean_mbit` in
+//! `crates/trial/src/tables/flows.rs` divides them.
 //!
 //! The active interval includes its beginning and excludes its end. If the flow ends by itself
 //! ([`Active::end`]), packets that arrive at its end also count.

@@ -1,4 +1,6 @@
 //! An output port: a queue discipline in front of a link of finite rate.
+//!
+//! `Port::time` computes the transmission time of a packet with the link's overhead.
 
 use aqmlab_core::delivery_trace::TUN_HEADER;
 use aqmlab_core::{

@@ -1,5 +1,7 @@
 //! The agenda: it determines the order in which actors are called.
 //!
+//! The order is that of the calls' times. Calls at one time are in the order of their requests.
+//!
 //! Anything that can cause an event (a link, a propagation delay, an application, a TCP) is an
 //! *actor*. An actor has at most one entry in the agenda's trees, with the time of its next call.
 //! The size of the trees is therefore the number of actors, not of packets, and changing a time

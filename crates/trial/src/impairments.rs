@@ -1,4 +1,6 @@
 //! The impairments of packets after the last link of a route: random loss and jitter.
+//!
+//! `crates/sim/src/network.rs` and the agent's `userspace_qdisc/delay_line.rs` apply them.
 
 use aqmlab_core::{Direction, Duration, Rng};
 

@@ -1,4 +1,6 @@
-//! A need and its value over seeds: the word for the value, the margin and the text.
+//! A need and its value over seeds: the comparison with the need's limits, and the text.
+//!
+//! The comparison yields a word (`good`, `tolerable` or `bad`) and a margin.
 
 use aqmlab_apps::needs::Need;
 use schemars::JsonSchema;

@@ -1,4 +1,7 @@
-//! The verdict on an application: its findings, the deciding finding, and the texts.
+//! The verdict on an application, which is the worst of its findings, and the texts.
+//!
+//! `finding.rs` compares a value with the limits of its need. `measured.rs` reads the value from the
+//! tables.
 
 use aqmlab_apps::needs::Needs;
 

@@ -4,7 +4,7 @@ A case holds the values of two sides, the kernel and the compared engine, and th
 
 The error of a case is the difference of the medians over seeds, relative to the kernel's median, or
 to the metric's resolution if that is greater. It is zero if the difference is within the
-resolution.
+resolution. `Case.within` judges the error; the limits are in `compare` (`RULES`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The comparison of an engine with the reference set, by metric and cell.
 
 A cell meets the error limit of a metric (`Rule`) if each of its cases is within the limit or within
-the kernel's own spread.
+the kernel's own spread (`Case.within`, in `cases`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
 //! Tables of flows, with one row for each application and direction.
+//!
+//! The mean throughput and the goodput are quotients of the meters' bytes and intervals.
 
 use aqmlab_core::{Direction, Duration};
 use aqmlab_measure::DirectionReport;

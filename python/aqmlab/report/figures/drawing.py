@@ -1,4 +1,5 @@
-"""Common parts of all figures: declaration, style and rendering."""
+"""Common parts of all figures: the definition of a figure, which states its input
+(`FigureDefinition`), the style, and the rendering."""
 
 from __future__ import annotations
 

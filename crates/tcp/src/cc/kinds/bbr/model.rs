@@ -1,4 +1,4 @@
-//! The model of the path, and the mode that follows from it.
+//! The model of the path, the mode that follows from it, and the cycle of pacing gains.
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_bbr.c` (`bbr_update_model` and its callees). The functions are
 //! in the order of the source.
