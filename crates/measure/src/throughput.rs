@@ -10,8 +10,10 @@
 //! the step. This module returns the bytes and the interval. `mean_mbit` in
 //! `crates/trial/src/tables/flows.rs` divides them.
 //!
-//! The active interval includes its beginning and excludes its end. If the flow ends by itself
-//! ([`Active::end`]), packets that arrive at its end also count.
+//! `Spec::active` in `crates/trial/src/spec.rs` states the active interval: the part of the
+//! measured interval between the application's start and its stop. It includes its beginning and
+//! excludes its end. If the flow ends by itself ([`Active::end`]), packets that arrive at its end
+//! also count.
 
 use std::collections::VecDeque;
 use std::ops::Range;

@@ -2,12 +2,13 @@
 //! segment.
 //!
 //! Source: dash.js 2.0.0 over one persistent connection, playing Big Buck Bunny. The module `abr`
-//! implements the rules of dash.js 2.0.0, and `bola` the rule of dash.js 2.9.3. While the buffer is
-//! below a limit, the player requests the next segment at once. At the highest rate the limit is 30
-//! s, or 60 s for a video of at least 600 s or without end. At other rates the limit is 12 s. At or
-//! above the limit, the player checks again after a second. Unless the rate is fixed, a segment
-//! that takes too long is abandoned: the player resets the connection and opens a new connection. A
-//! failed request is repeated up to three times, each time after a second.
+//! implements the rules of dash.js 2.0.0, and `bola` the rule of dash.js 2.9.3. The module
+//! `session` schedules the requests. While the buffer is below a limit, the player requests the
+//! next segment at once. At the highest rate the limit is 30 s, or 60 s for a video of at least 600
+//! s or without end. At other rates the limit is 12 s. At or above the limit, the player checks
+//! again after a second. Unless the rate is fixed, a segment that takes too long is abandoned: the
+//! player resets the connection and opens a new connection. A failed request is repeated up to
+//! three times, each time after a second.
 //!
 //! Differences: neither manifest nor initialisation segments are fetched, there is no audio, and
 //! the throughput sample of this player counts the response's header with its body, while dash.js

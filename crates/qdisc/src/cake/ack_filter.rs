@@ -3,7 +3,8 @@
 //! Source: Linux 6.1 `sch_cake.c`, `cake_ack_filter`, `cake_tcph_may_drop` and
 //! `cake_tcph_sack_compare`. The packet that has just joined a queue can make an older
 //! acknowledgement of its connection redundant. The new packet must acknowledge all data that the
-//! older packet acknowledges, and more data.
+//! older packet acknowledges, and more data. [`redundant`] finds the acknowledgement, and
+//! `filter_ack` in `arrivals.rs` drops it.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! The state of fast recovery.
+//! The state of fast recovery. `dupack.rs` starts fast recovery.
 
 /// The number of duplicate acknowledgements that start fast retransmission (`tcprexmtthresh`).
 pub(super) const DUPLICATE_THRESHOLD: u32 = 3;

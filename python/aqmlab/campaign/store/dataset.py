@@ -6,6 +6,9 @@ sealed chunks can be queried while other trials run. Chunks follow the order of 
 conditions. The number of chunks is then known in advance, and values of conditions need not be
 valid file names. Neighbouring trials share the values of the outer loops, on which queries usually
 filter.
+
+`Dataset.has` decides whether a trial has an intact result. A resumed campaign runs the other
+trials.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A figure declares the tables that it needs and the campaigns to which it applies. It makes one
 drawing, or several if one could not show all conditions legibly. `drawing.FigureDefinition` has all
-that a figure declares. A figure reads only `CampaignResults`. The list of figures is
-`scenario.figure_names.FIGURES`.
+that a figure declares. A figure reads only `CampaignResults`, and neither files nor other figures.
+The list of figures is `scenario.figure_names.FIGURES`.
 """
 
 from __future__ import annotations
