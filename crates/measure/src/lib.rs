@@ -29,7 +29,7 @@ mod windows;
 mod wire;
 
 pub use direction_meter::Sent;
-pub use histogram::Histogram;
+pub use histogram::{Histogram, Ranks};
 pub use jitter::Jitter;
 pub use meter::{Meter, Settings};
 pub use pairs::RoundTrip;

@@ -88,10 +88,13 @@ impl WindowRates {
                 sorted.sort_by(f64::total_cmp);
                 qs.map(|q| crate::quantile(&sorted, q).unwrap_or_default())
             }
-            Counts::Many(many) => qs.map(|q| {
-                let (whole, part) = many.quantile_value(q).unwrap_or_default();
-                whole as f64 + part
-            }),
+            Counts::Many(many) => {
+                let ranks = many.ranks();
+                qs.map(|q| {
+                    let (whole, part) = ranks.quantile_value(q).unwrap_or_default();
+                    whole as f64 + part
+                })
+            }
         };
         Some(bytes.map(|bytes| self.bps(bytes)))
     }

@@ -158,6 +158,7 @@ impl Columns {
         self.number("bytes_received", measured.bytes_received as f64);
         self.number("loss_percent", 100.0 * measured.loss_ratio());
         self.number("rtt_n", measured.rtt.count() as f64);
+        let rtt = measured.rtt.ranks();
         for (name, q) in [
             ("rtt_p5_ms", 0.05),
             ("rtt_p25_ms", 0.25),
@@ -166,11 +167,12 @@ impl Columns {
             ("rtt_p95_ms", 0.95),
             ("rtt_p99_ms", 0.99),
         ] {
-            self.number(name, ms(measured.rtt.quantile(q)));
+            self.number(name, ms(rtt.quantile(q)));
         }
         if synchronised {
-            self.number("owd_p50_ms", ms(measured.owd.quantile(0.5)));
-            self.number("owd_p95_ms", ms(measured.owd.quantile(0.95)));
+            let owd = measured.owd.ranks();
+            self.number("owd_p50_ms", ms(owd.quantile(0.5)));
+            self.number("owd_p95_ms", ms(owd.quantile(0.95)));
         }
     }
 

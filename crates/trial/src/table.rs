@@ -74,13 +74,12 @@ pub(crate) struct Words {
 impl Words {
     /// Adds a row with `word`.
     pub(crate) fn push(&mut self, word: &str) {
-        // Lists are short (flows, metrics), so a linear search is faster than a map. The last word
-        // is the most frequent.
-        let known = match self.words.last() {
-            Some(last) if last == word => Some(self.words.len() - 1),
-            _ => self.words.iter().position(|known| known == word),
-        };
-        let index = known.unwrap_or_else(|| {
+        // Lists are short (flows, metrics), so a linear search is faster than a map. A row mostly has
+        // the word of the row before or the next word of the list, so the search begins there.
+        let start = self.indices.last().map_or(0, |&last| last as usize);
+        let mut places = (start..self.words.len()).chain(0..start);
+        let index = places.find(|&place| self.words[place] == word);
+        let index = index.unwrap_or_else(|| {
             self.words.push(word.to_owned());
             self.words.len() - 1
         });

@@ -39,6 +39,8 @@ pub(super) fn count(value: Option<u64>) -> f64 {
     value.map_or(f64::NAN, |value| value as f64)
 }
 
-pub(super) fn quantile_ms(histogram: &Histogram, q: f64) -> f64 {
-    ms(histogram.quantile(q))
+/// Returns the function from `q` to the `q`-quantile in milliseconds.
+pub(super) fn quantiles_ms(histogram: &Histogram) -> impl Fn(f64) -> f64 + use<> {
+    let ranks = histogram.ranks();
+    move |q| ms(ranks.quantile(q))
 }

@@ -6,7 +6,7 @@ use aqmlab_core::{Direction, Duration};
 use aqmlab_measure::DirectionReport;
 
 use super::View;
-use super::columns::{Numbers, ms, quantile_ms};
+use super::columns::{Numbers, ms, quantiles_ms};
 use crate::findings::FlowFindings;
 use crate::table::{Column, Table, Words};
 
@@ -77,8 +77,8 @@ impl View<'_> {
             .map_or([f64::NAN; 5], |rates| rates.map(|bps| bps / 1e6));
         let filled_mean = report.windows.nonempty_mean().unwrap_or(f64::NAN);
         let base = ms(Some(found.rtt_base));
-        let rtt = |q| quantile_ms(&report.rtt, q);
-        let owd = |q| quantile_ms(&report.owd, q);
+        let rtt = quantiles_ms(&report.rtt);
+        let owd = quantiles_ms(&report.owd);
         [
             ("loss_percent", 100.0 * report.loss_ratio()),
             ("active_from_s", active.start.as_secs_f64()),

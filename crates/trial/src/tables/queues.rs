@@ -3,7 +3,7 @@
 use aqmlab_core::{Duration, Instant};
 
 use super::View;
-use super::columns::{Numbers, count, ms, quantile_ms};
+use super::columns::{Numbers, count, ms, quantiles_ms};
 use crate::findings::{LinkFindings, QueueSample};
 use crate::grain::Grain;
 use crate::table::{Column, Table, Words};
@@ -26,6 +26,7 @@ impl View<'_> {
         let measure = &self.spec.measure;
         let to = measure.to.unwrap_or(self.spec.end());
         let seconds = to.since(measure.from).as_secs_f64();
+        let sojourn = quantiles_ms(&report.sojourn);
         [
             ("packets_offered", found.offered as f64),
             ("packets_out", found.sent as f64),
@@ -39,10 +40,10 @@ impl View<'_> {
             ("drops_filtered", drops.filtered as f64),
             ("marks", found.marks as f64),
             ("sojourn_mean_ms", ms(report.sojourn.mean())),
-            ("sojourn_p5_ms", quantile_ms(&report.sojourn, 0.05)),
-            ("sojourn_p50_ms", quantile_ms(&report.sojourn, 0.5)),
-            ("sojourn_p95_ms", quantile_ms(&report.sojourn, 0.95)),
-            ("sojourn_p99_ms", quantile_ms(&report.sojourn, 0.99)),
+            ("sojourn_p5_ms", sojourn(0.05)),
+            ("sojourn_p50_ms", sojourn(0.5)),
+            ("sojourn_p95_ms", sojourn(0.95)),
+            ("sojourn_p99_ms", sojourn(0.99)),
             ("sojourn_max_ms", ms(report.sojourn.max())),
             // By Little's law, the sum of the sojourn times is about the integral of the backlog.
             ("backlog_mean_packets", report.sojourn.sum().as_secs_f64() / seconds),
