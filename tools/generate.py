@@ -28,6 +28,7 @@ from aqmlab.scenario import loading  # noqa: E402
 from tools import (  # noqa: E402
     compared,
     conformance_count,
+    figures,
     heads,
     households_section,
     keys,
@@ -155,6 +156,7 @@ MAKERS: dict[str, Callable[[str], str]] = {
     "compared": compared.table,
     "homes": households_section.section,
     "directional": keys.directional,
+    "figures": figures.table,
     "file": _file,
     "count": _count,
     "validation": validated.table,

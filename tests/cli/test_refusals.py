@@ -10,6 +10,7 @@ from aqmlab.planning import planner
 from aqmlab.scenario import (
     applications,
     catalogue,
+    links,
     merge,
     model,
     notation,
@@ -29,7 +30,7 @@ BASE = (
     ("hosts.home.cc", '"cubic"'),
     ("apps.up.kind", '"bulk"'),
 )
-WAYS = ("rate", "qdisc", "shaper", "pipe_delays", "overhead", "loss", "jitter", "reorder")
+WAYS = tuple(links.Link.model_fields)
 OVERHEAD = ("bytes", "minimum", "atm", "counted")
 
 

@@ -12,9 +12,12 @@ import json
 import os
 import signal
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+from aqmlab import _core
+from aqmlab.planning import planner
 
 DELAY_MS = {"pfifo": 2700.0, "pie": 90.0, "fq_codel": 3.0}
 STEPS = 40
@@ -98,7 +101,21 @@ def tables(spec, folded):
     add_queues(made["queue_series"], spec)
     if "extra" in told(spec):
         made["summary"]["extra"] = [told(spec)["extra"]]
+    fill(made["flows"])
     return {name: typed(columns) for name, columns in made.items()}
+
+
+def fill(flows):
+    """Adds the columns of the simulator's flows that this engine lacks, without values."""
+    rows = len(flows.get("flow", ()))
+    for name in flow_columns():
+        flows.setdefault(name, [np.nan] * rows)
+
+
+@cache
+def flow_columns():
+    (trial,) = planner.load("bufferbloat", seeds=1, duration="1 s").trials[:1]
+    return list(_core.run(trial.text)["tables"]["flows"])
 
 
 def add(table, **values):

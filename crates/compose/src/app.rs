@@ -125,12 +125,6 @@ fn routes(links: &[LinkSpec], rtt: Duration) -> [RouteSpec; 2] {
     };
     let half = Duration::from_nanos(rtt.as_nanos() / 2);
     let rest = Duration::from_nanos(rtt.as_nanos() - half.as_nanos());
-    let route = |links, delay| RouteSpec {
-        links,
-        delay,
-        loss: 0.0,
-        jitter: Duration::ZERO,
-        reorder: false,
-    };
+    let route = |links, delay| RouteSpec { links, delay, ..RouteSpec::default() };
     [route(through(&["up", "modem-up"]), half), route(through(&["modem-down", "down"]), rest)]
 }

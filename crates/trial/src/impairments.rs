@@ -9,7 +9,7 @@ use crate::streams::Stream;
 
 /// The random loss and jitter of an application's packets in one direction.
 ///
-/// Loss and jitter have a random stream each, so they do not depend on other applications.
+/// Each impairment has a random stream of its own, so it does not depend on other applications.
 #[derive(Clone, Debug)]
 pub struct Impairments {
     loss: f64,
@@ -28,11 +28,12 @@ impl Impairments {
     pub fn new(spec: &Spec, app: usize, direction: Direction) -> Self {
         let app = &spec.apps[app];
         let route = app.route(direction);
+        let rng = |name| Stream::Impairment(name, &app.name, direction).rng(spec.seed);
         Self {
             loss: route.loss,
-            loss_rng: Stream::Loss(&app.name, direction).rng(spec.seed),
+            loss_rng: rng("loss"),
             jitter: route.jitter_with(spec.host_jitter),
-            jitter_rng: Stream::Jitter(&app.name, direction).rng(spec.seed),
+            jitter_rng: rng("jitter"),
         }
     }
 

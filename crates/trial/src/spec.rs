@@ -316,8 +316,8 @@ pub struct AppSpec {
     pub wan: TcpSpec,
 }
 
-/// A route through the network: its links in order, and the delay, jitter and loss after them.
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+/// A route through the network: its links in order, and what happens to packets after them.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteSpec {
     /// The indices of the route's links in [`Spec::links`]; empty for a route without a bottleneck.
@@ -327,7 +327,7 @@ pub struct RouteSpec {
     #[schemars(with = "u64")]
     pub delay: Duration,
     /// The probability that a packet is lost after the last link.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "units::probability")]
     pub loss: f64,
     /// The largest extra delay of a packet. The delay is drawn uniformly per packet.
     #[serde(default, rename = "jitter_ns", with = "units::nanos")]

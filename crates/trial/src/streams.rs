@@ -18,10 +18,8 @@ pub enum Stream<'a> {
     Phase(&'a str),
     /// The radio of a link.
     Wifi(&'a str),
-    /// The random loss of an application's packets in one direction.
-    Loss(&'a str, Direction),
-    /// The jitter of an application's packets in one direction.
-    Jitter(&'a str, Direction),
+    /// An impairment of an application's packets in one direction, by its name, such as `loss`.
+    Impairment(&'static str, &'a str, Direction),
 }
 
 impl Stream<'_> {
@@ -33,8 +31,7 @@ impl Stream<'_> {
             Self::Qdisc(link) => format!("qdisc.{link}"),
             Self::Phase(link) => format!("phase.{link}"),
             Self::Wifi(link) => format!("wifi.{link}"),
-            Self::Loss(app, direction) => format!("loss.{app}.{}", direction.name()),
-            Self::Jitter(app, direction) => format!("jitter.{app}.{}", direction.name()),
+            Self::Impairment(name, app, direction) => format!("{name}.{app}.{}", direction.name()),
         };
         Rng::stream(seed, &name)
     }

@@ -15,7 +15,7 @@ from typing import Any
 from aqmlab.advise.choices import GatewayChoice, Managed, Tier
 from aqmlab.households.line import Line
 from aqmlab.scenario.fields import plain
-from aqmlab.scenario.links import Overhead
+from aqmlab.scenario.links import Impairments, Overhead
 from aqmlab.scenario.model import Scenario
 from aqmlab.scenario.notation import Table
 
@@ -27,7 +27,7 @@ SHARES = (98, 95, 90)
 
 WAYS = ("down", "up")
 
-_IMPAIRMENTS = ("loss", "jitter", "reorder")
+_IMPAIRMENTS = tuple(Impairments.model_fields)
 """The keys of a direction that describe the path behind the line."""
 
 UNSHAPED = "10 Gbit/s"

@@ -142,7 +142,7 @@ class _Gateway(_Port):
 
 
 class Impairments(Value):
-    """The losses, the jitter and the reordering of packets after a link."""
+    """What happens to packets after a link."""
 
     loss: Share = Field(Share(0.0), description="the probability of a packet loss after the link")
     jitter: Duration = Field(
@@ -154,9 +154,20 @@ class Impairments(Value):
     )
 
     def route_members(self) -> dict[str, Plain | None]:
-        """The members of a trial's route, in base units."""
-        return {name: base_units(getattr(self, key)) for key, name in ROUTE_NAMES.items()}
+        """The members of a trial's route, in base units.
 
+        A key that is not in `_ALWAYS` gives no member if it has its default. A new key therefore
+        leaves the texts of earlier trials as they are, and recorded campaigns can be resumed.
+        """
+        return {
+            ROUTE_NAMES[key]: base_units(value)
+            for key, info in Impairments.model_fields.items()
+            if (value := getattr(self, key)) != info.default or key in _ALWAYS
+        }
+
+
+_ALWAYS = ("loss", "jitter", "reorder")
+"""The keys with a member in every trial's route."""
 
 ROUTE_NAMES = {
     key: key + getattr(info.annotation, "SUFFIX", "")

@@ -71,12 +71,11 @@ class Modem(Value):
 class Path(Value):
     """The path between the home and the internet.
 
-    `rate`, `qdisc`, `shaper`, `pipe_delays`, `overhead`, `loss`, `jitter` and `reorder` may be
-    given once for both directions, the rates as "12/1 Mbit/s", down before up. `lan` is the rate
-    of the home network, an Ethernet with FIFOs of 1000 packets. `wifi` makes the home network an
-    802.11n network. Without `lan` and `wifi`, packets between hosts and gateway take no time.
-    `modem` is a line beyond the gateway with its own queues. Without a modem, the gateway's link is
-    the line.
+    The keys of `Link` may be given once for both directions, the rates as "12/1 Mbit/s", down
+    before up. `lan` is the rate of the home network, an Ethernet with FIFOs of 1000 packets. `wifi`
+    makes the home network an 802.11n network. Without `lan` and `wifi`, packets between hosts and
+    gateway take no time. `modem` is a line beyond the gateway with its own queues. Without a modem,
+    the gateway's link is the line.
     """
 
     down: Link

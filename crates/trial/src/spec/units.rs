@@ -6,6 +6,9 @@
 // serde passes these values by reference.
 #![allow(clippy::trivially_copy_pass_by_ref, clippy::ref_option)]
 
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
+
 macro_rules! number {
     ($($(#[$doc:meta])* $name:ident: $type:ty, $json:ty, $read:expr, $write:expr;)+) => {$(
         $(#[$doc])*
@@ -41,4 +44,11 @@ number! {
     /// A size that fits into 32 bits, as packets store sizes.
     bytes: Bytes, u32, |bytes| Bytes(bytes.into()), |bytes| bytes.0 as u32;
     maybe_bytes: Option<Bytes>, Option<u64>, |bytes| bytes.map(Bytes), |bytes| bytes.map(|one| one.0);
+}
+
+/// Deserializes a probability. Refuses numbers that are not between 0 and 1.
+pub(super) fn probability<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let value = f64::deserialize(from)?;
+    let is_probability = (0.0..=1.0).contains(&value);
+    is_probability.then_some(value).ok_or_else(|| D::Error::custom("not between 0 and 1"))
 }

@@ -23,12 +23,15 @@ from msgspec.structs import replace
 
 from aqmlab.engines.ns3.parameters import KindParameters
 from aqmlab.engines.ns3.streams import Stream
-from aqmlab.engines.trial_spec import AppSpec, LinkSpec, TcpSpec, TrialSpec
+from aqmlab.engines.trial_spec import AppSpec, LinkSpec, RouteSpec, TcpSpec, TrialSpec
 
 FULL_BYTES = 1500
 _FRAME_BYTES = 1514
 _HTB_BURST_BYTES = 1600
 """tc's default burst of a class, in bytes."""
+
+_ROUTE = ("links", "delay_ns", "loss", "jitter_ns", "reorder")
+"""The members of a route that this engine applies or refuses. `reorder` only affects jitter."""
 
 _CONTROLLERS = {"cubic": "TcpCubic", "reno": "TcpLinuxReno", "bbr": "TcpBbr"}
 
@@ -111,6 +114,9 @@ def _links_are_plain(spec: TrialSpec) -> None:
             raise ValueError(f"{app.name}: the ns-3 engine needs paths in both directions")
         if app.up.jitter_ns or app.down.jitter_ns:
             raise ValueError("jitter: the delay of a channel of ns-3 is constant")
+        for key in RouteSpec.__struct_fields__:
+            if key not in _ROUTE and any(getattr(way, key) for way in (app.up, app.down)):
+                raise ValueError(f"{key}: the ns-3 engine has no such impairment")
 
 
 def _common_host(spec: TrialSpec) -> TcpSpec:
