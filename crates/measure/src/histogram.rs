@@ -238,6 +238,7 @@ mod tests {
         let histogram = of(&[40_000_001, 40_000_003, 1_000_000_007]);
         assert_eq!(histogram.min(), Some(Duration::from_nanos(40_000_001)));
         assert_eq!(histogram.max(), Some(Duration::from_nanos(1_000_000_007)));
+        assert_eq!(histogram.sum(), Duration::from_nanos(1_080_000_011));
         assert_eq!(histogram.mean(), Some(Duration::from_nanos(360_000_003)));
         let ranks = histogram.ranks();
         assert_eq!(ranks.quantile(0.0), histogram.min());
