@@ -33,10 +33,11 @@ fn mistakes_are_named_where_they_are() {
 }
 
 #[test]
-fn a_delay_or_jitter_above_an_hour_is_refused_by_its_own_name() {
+fn a_member_above_its_limit_is_refused_by_its_own_name() {
     for (place, name, want) in [
         ("/apps/0/up", "delay_ns", "apps[0].up.delay_ns: longer than an hour"),
         ("/apps/0/down", "jitter_ns", "apps[0].down.jitter_ns: longer than an hour"),
+        ("/apps/0/up", "loss", "apps[0].up.loss: not between 0 and 1"),
         ("", "host_jitter_ns", "host_jitter_ns: longer than an hour"),
     ] {
         let bulk = app("a", "bulk", &json!({}));
