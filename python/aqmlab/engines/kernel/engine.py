@@ -15,7 +15,7 @@ from typing import Any
 
 from aqmlab.base.failures import DiskError
 from aqmlab.engines.engine import Outcome
-from aqmlab.engines.kernel import agent, image, machine
+from aqmlab.engines.kernel import agent, image, kinds, machine
 from aqmlab.engines.kernel.errors import MachineError, RefusedError
 from aqmlab.engines.kernel.options import QdiscSource
 from aqmlab.engines.trial_spec import TrialSpec
@@ -82,18 +82,20 @@ class _How:
 def _run_on(
     booted: image.Image, spec_json: str, how: _How, captures: tuple[str, str] | None
 ) -> Outcome:
-    seed = TrialSpec.read(spec_json).seed
+    spec = TrialSpec.read(spec_json)
+    extra = image.on_demand_files(booted.release, kinds.modules([spec]))
 
     def attempt(file: Path | None) -> dict[str, Any]:
         try:
             text = machine.run(
                 booted,
                 spec_json,
-                seed=seed,
+                seed=spec.seed,
                 patience_s=how.patience_s,
                 progress=how.progress,
                 qdisc_source=how.qdisc_source,
                 captures=file,
+                extra=extra,
             )
         except OSError as error:
             place = Path(error.filename or tempfile.gettempdir())

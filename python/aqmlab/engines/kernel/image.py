@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,9 +39,15 @@ _DISCIPLINES = (
     "sch_sfq", "sch_red", "sch_cake",
 )  # fmt: skip
 _CONTROLLERS = (
-    "bbr", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv",
-    "scalable", "vegas", "veno", "westwood", "yeah",
+    "bbr", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla", "illinois", "nv", "scalable",
+    "vegas", "veno", "westwood", "yeah",
 )  # fmt: skip
+_IN_IMAGE = (*_DEVICES, *_DISCIPLINES, *(f"tcp_{name}" for name in _CONTROLLERS))
+"""The modules in the initramfs. The reference set depends on this tuple, because loading a module
+takes virtual time. A further module belongs in `_ON_DEMAND`.
+"""
+_ON_DEMAND = ("tcp_lp",)
+"""The modules that are only in the archives of trials that need them."""
 
 
 @dataclass(frozen=True)
@@ -166,16 +172,32 @@ def gateway_files(release: str) -> dict[str, cpio.ArchiveEntry]:
 def pasted_files(release: str) -> dict[str, cpio.ArchiveEntry]:
     """The additional entries for `pasted`: modules, and the list of modules in load order."""
     entries = _module_files(release, _PASTED)
-    order = "".join(f"/{path}\n" for path in entries)
-    return entries | {"aqmlab/paste-modules": cpio.file(order.encode())}
+    return entries | {"aqmlab/paste-modules": _load_order(entries)}
+
+
+def on_demand_files(release: str, wanted: Container[str]) -> dict[str, cpio.ArchiveEntry]:
+    """The additional entries for a trial that needs modules which the initramfs lacks.
+
+    They are the modules among `wanted`, and a list of all modules in load order. The list replaces
+    the list in the initramfs.
+    """
+    further = [name for name in _ON_DEMAND if name in wanted]
+    if not further:
+        return {}
+    entries = _module_files(release, further)
+    everything = _module_files(release, (*_IN_IMAGE, *further))
+    return entries | {"aqmlab/modules": _load_order(everything)}
 
 
 def _modules(release: str) -> dict[str, cpio.ArchiveEntry]:
     """The entries of modules in `modules/`, and of the list of modules in load order."""
-    wanted = [*_DEVICES, *_DISCIPLINES, *(f"tcp_{name}" for name in _CONTROLLERS)]
-    entries = _module_files(release, wanted)
-    order = "".join(f"/{path}\n" for path in entries)
-    return entries | {"aqmlab/modules": cpio.file(order.encode())}
+    entries = _module_files(release, _IN_IMAGE)
+    return entries | {"aqmlab/modules": _load_order(entries)}
+
+
+def _load_order(paths: Iterable[str]) -> cpio.ArchiveEntry:
+    """The entry of a list of modules in load order."""
+    return cpio.file("".join(f"/{path}\n" for path in paths).encode())
 
 
 def _module_files(release: str, wanted: Sequence[str]) -> dict[str, cpio.ArchiveEntry]:
