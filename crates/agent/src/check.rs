@@ -1,7 +1,7 @@
 //! Checks which trials the kernel can run.
 
 use aqmlab_core::{Direction, Side};
-use aqmlab_trial::spec::AppSpec;
+use aqmlab_trial::spec::{AppSpec, RouteSpec};
 use aqmlab_trial::{Spec, resolve};
 
 use crate::links::used;
@@ -69,6 +69,12 @@ fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String
                 "{at}.links: all applications must share the kernel's one bottleneck"
             ));
         }
+        if has_other_impairment(way) {
+            return Err(format!(
+                "{at}: the kernel engine delays, loses and reorders packets, and has no other \
+                 impairment"
+            ));
+        }
     }
     if resolve::app(at, app).is_ok_and(|app| app.uses_quic()) {
         return Err(format!(
@@ -86,6 +92,14 @@ fn check_app(at: &str, app: &AppSpec, links: [&[usize]; 2]) -> Result<(), String
         tcp_settings::check(&at, app.tcp(side))?;
     }
     Ok(())
+}
+
+/// Returns whether a route has an impairment that the kernel engine does not apply.
+fn has_other_impairment(route: &RouteSpec) -> bool {
+    let mut rest = RouteSpec { links: Vec::new(), ..route.clone() };
+    (rest.delay, rest.jitter) = Default::default();
+    (rest.loss, rest.reorder) = Default::default();
+    rest != RouteSpec::default()
 }
 
 #[cfg(test)]

@@ -117,13 +117,6 @@ pub(crate) fn check(spec: &Spec) -> Result<(), String> {
             return Err(format!("apps.{}: {} {problem} {MOST_PATHS}", direction.name(), all.len()));
         }
         for (app, &place) in places.iter().enumerate() {
-            if has_more(spec.apps[app].route(direction)) {
-                return Err(format!(
-                    "apps[{app}].{}: the kernel engine delays, loses and reorders packets, and \
-                     has no other impairment",
-                    direction.name()
-                ));
-            }
             if all[place].jitter_ns > MOST_JITTER_NS {
                 return Err(format!(
                     "apps[{app}].{}.jitter_ns: {} with the host's: netem has at most \
@@ -135,14 +128,6 @@ pub(crate) fn check(spec: &Spec) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Returns whether a route has an impairment that [`Netem`] lacks.
-fn has_more(route: &RouteSpec) -> bool {
-    let mut rest = RouteSpec { links: Vec::new(), ..route.clone() };
-    (rest.delay, rest.jitter) = Default::default();
-    (rest.loss, rest.reorder) = Default::default();
-    rest != RouteSpec::default()
 }
 
 /// Installs the netems of a direction at `device`, in the namespace of this process. Packets leave
