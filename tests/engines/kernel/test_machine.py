@@ -271,7 +271,8 @@ def test_a_machine_that_dies_or_gives_rubbish_is_tried_once_more(
         return answer
 
     monkeypatch.setattr(engine.machine, "run", attempt)
-    monkeypatch.setattr(engine.image, "build", lambda agent: None)
+    booted = engine.image.Image(Path("kernel"), "6.1", Path("initramfs"))
+    monkeypatch.setattr(engine.image, "build", lambda agent: booted)
     with pytest.raises(RefusedError, match="links: too many"):
         engine.run(text(trial(app("a", "bulk"))), agent_path=Path("agent"))
     assert not answers
