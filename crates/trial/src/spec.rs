@@ -316,7 +316,7 @@ pub struct AppSpec {
     pub wan: TcpSpec,
 }
 
-/// A route through the network: its links in order, and what happens to packets after them.
+/// A route through the network: its links in order, and the delay and impairments after them.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RouteSpec {

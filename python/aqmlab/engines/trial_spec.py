@@ -103,7 +103,7 @@ class LinkSpec(_Spec, frozen=True, kw_only=True):
 
 
 class RouteSpec(_Spec, frozen=True, kw_only=True):
-    """A route through the network: links in order, and what happens to packets after them."""
+    """A route through the network: links in order, and the delay and impairments after them."""
 
     links: tuple[Natural, ...]
     """Indices into the links of the trial."""

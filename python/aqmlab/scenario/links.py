@@ -142,7 +142,7 @@ class _Gateway(_Port):
 
 
 class Impairments(Value):
-    """What happens to packets after a link."""
+    """The impairments of packets after a link."""
 
     loss: Share = Field(Share(0.0), description="the probability of a packet loss after the link")
     jitter: Duration = Field(
