@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.validation import trial_record
+from aqmlab.validation import testbed, trial_record
 
 from tools import apart
 
@@ -89,7 +89,8 @@ def measured(
     engine: str, spec: TrialSpec, asked: argparse.Namespace
 ) -> Iterator[tuple[tuple[str, str], float]]:
     """Runs a trial, and yields the values of the requested metrics by metric and item."""
-    tables = apart.run(engine, spec, asked.keep)["tables"]
+    own = apart.for_engine(engine, spec)
+    tables = testbed.without_gateway(apart.run(engine, own, asked.keep)["tables"])
     values = trial_record.measure(spec, trial_record.record(spec, {"tables": tables})).values
     for metric in asked.metric:
         if metric not in values:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 from aqmlab.base.numerals import percent
 from aqmlab.validation import compare, grid
-from aqmlab.validation.cases import Case
+from aqmlab.validation.cases import Case, cases_of_halves
 from aqmlab.validation.compare import Comparison, MetricSummary, Validation
+from aqmlab.validation.metrics import BY_NAME
 from aqmlab.validation.reference import Reference
 
 
@@ -26,8 +27,8 @@ def validation() -> Validation | None:
 def table(which: str = "") -> str:
     """The differences from the kernel.
 
-    `which` is empty for the metrics with a rule, "all" for every metric, or "short" for the cells
-    that do not meet the rule.
+    `which` is empty for the metrics with a rule, "all" for every metric, "short" for the cells that
+    do not meet the rule, or "sets" for the shares of cells that meet it.
     """
     made = validation()
     if made is None:
@@ -35,6 +36,8 @@ def table(which: str = "") -> str:
     comparison = made.comparisons[0]
     if which == "short":
         return _short(comparison)
+    if which == "sets":
+        return _sets(made, comparison)
     lines = [line for line in comparison.lines if which == "all" or line.rule is not None]
     head = (
         "| Metric | Cells | Error, median | 90th percentile | Kernel's own spread, median "
@@ -42,6 +45,34 @@ def table(which: str = "") -> str:
     )
     rows = (_row(line, _within_spread(comparison, line), made) for line in lines)
     return "".join([_basis(made), "\n", head, *rows])
+
+
+def _sets(made: Validation, comparison: Comparison) -> str:
+    """The shares of cells that meet the rule, by set of cells, and for Linux's own results."""
+    metrics = [BY_NAME[name] for name in compare.RULES]
+    cake = {cell.name for cell in made.cells if cell.group.startswith("cake")}
+    cells = {cell.name: cell for cell in made.cells}
+    itself = tuple(cases_of_halves(cells, made.series["kernel"], metrics))
+    sets = {
+        "Simulator, cells with `cake` or `pfifo_fast`": [
+            case for case in comparison.cases if case.cell.name in cake
+        ],
+        "Simulator, other cells": [case for case in comparison.cases if case.cell.name not in cake],
+        "Linux, half of a cell's seeds against the other half": itself,
+    }
+    heads = ["Set", "Cells", *(f"`{name}`" for name in compare.RULES)]
+    head = f"| {' | '.join(heads)} |\n|---|--:|{'--:|' * len(metrics)}\n"
+    rows = (f"| {name} | {' | '.join(_met(cases))} |\n" for name, cases in sets.items())
+    return "".join([head, *rows])
+
+
+def _met(cases: Sequence[Case]) -> Iterator[str]:
+    """Yields the number of cells, and the cells that meet the rule of each metric."""
+    yield str(len({case.cell.name for case in cases}))
+    lines = {line.metric.name: line for line in Comparison("", tuple(cases), {}).lines}
+    for name in compare.RULES:
+        share = lines[name].meets or 0.0
+        yield f"{round(share * lines[name].cells)} ({100 * share:.1f} %)"
 
 
 def _short(comparison: Comparison) -> str:

@@ -182,7 +182,7 @@ def test_over_the_grid_the_simulator_meets_the_rule_against_itself_by_narrow_bou
 def _pair(kernel: list[float], ours: list[float], metric: str = "loss") -> cases.Case:
     cell = small().cells[0]
     pair = cases.Pair(cell, compare.BY_NAME[metric], "x", kernel, ours, 0.01)
-    return next(iter(cases.judged([pair])))
+    return next(iter(cases.judged([pair], {})))
 
 
 def test_a_difference_within_the_resolution_is_none() -> None:

@@ -25,17 +25,22 @@ def number(value: float | None) -> str:
 def percent(share: float | None) -> str:
     """Formats a share as a percentage, with one decimal below 10 % except for zero.
 
-    The percentage is below 10 % if it is after rounding to one decimal.
+    The percentage is below 10 % if it is after rounding to one decimal. A share that is less than
+    one never becomes 100 %.
 
     >>> percent(0.0123), percent(0.5), percent(0), percent(None), percent(float("inf"))
     ('1.2 %', '50 %', '0 %', '-', '∞')
     >>> percent(0.0994), percent(0.0996)
     ('9.9 %', '10 %')
+    >>> percent(0.994), percent(0.9954), percent(0.9999), percent(1)
+    ('99 %', '99.5 %', '99.9 %', '100 %')
     """
     if share is None:
         return "-"
     if math.isinf(share):
         return "∞"
     value = 100 * share
+    if 99.5 <= value < 100:
+        return f"{min(value, 99.9):.1f} %"
     fine = f"{value:.1f}"
     return f"{value:.0f} %" if float(fine) >= 10 or value == 0 else f"{fine} %"

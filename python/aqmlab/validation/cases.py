@@ -28,6 +28,10 @@ Records = Mapping[tuple[str, int], TrialRecord]
 """The records of trials, by cell and seed."""
 
 
+Kin = Mapping[tuple[str, str], float]
+"""The typical variance of each metric by kin. The kin "" stands for all cells."""
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """A metric of an item in a cell: the values of both sides by seed, and their difference.
@@ -118,7 +122,27 @@ def cases_of(
         if any(metric.name == SHAPE for metric in chosen):
             yield from _shapes(cell, [kernel[name, seed] for seed in seeds],
                                [ours[name, seed] for seed in seeds])  # fmt: skip
-    yield from judged(pairs)
+    yield from judged(pairs, _kin(pairs))
+
+
+def cases_of_halves(
+    cells: Mapping[str, Cell], kernel: Records, chosen: Sequence[Metric]
+) -> Iterator[Case]:
+    """Yields the cases of the kernel's own results: its first seeds against its other seeds.
+
+    Only cells with enough seeds for two spreads have cases. `cwnd_shape` has none.
+    """
+    every: list[Pair] = []
+    halves: list[Pair] = []
+    for name, cell in cells.items():
+        seeds = sorted(seed for one, seed in kernel if one == name)
+        measured = [trial_record.measure(cell.spec, kernel[name, seed]) for seed in seeds]
+        half = len(seeds) // 2
+        for metric in chosen:
+            every += _pairs(cell, metric, measured, [])
+            if half >= spread.LEAST_SEEDS:
+                halves += _pairs(cell, metric, measured[:half], measured[half : 2 * half])
+    yield from judged(halves, _kin(every))
 
 
 def _pairs(
@@ -151,8 +175,8 @@ def _resolution(cell: Cell, metric: Metric, item: str, theirs: Sequence[Measured
     return metric.resolution(scale)
 
 
-def judged(pairs: Sequence[Pair]) -> Iterator[Case]:
-    kin = _kin(pairs)
+def judged(pairs: Sequence[Pair], kin: Kin) -> Iterator[Case]:
+    """Yields the case of each pair, with the spread that its values and its kin's give."""
     tests: dict[tuple[str, str], int] = defaultdict(int)
     for pair in pairs:
         tests[pair.cell.name, pair.metric.name] += 1
@@ -186,8 +210,8 @@ def _error(pair: Pair) -> tuple[float, float]:
     return (difference / scale if scale else math.inf), scale
 
 
-def _kin(pairs: Sequence[Pair]) -> dict[tuple[str, str], float]:
-    """The typical variance of each metric by kin. The kin "" stands for all cells."""
+def _kin(pairs: Sequence[Pair]) -> Kin:
+    """The typical variances of the kernel's results in `pairs`."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for pair in pairs:
         if len(pair.kernel) >= spread.KNOWN_SEEDS:

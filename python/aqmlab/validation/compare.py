@@ -21,7 +21,7 @@ from aqmlab.base.failures import LabError, RequestError
 from aqmlab.campaign.runner import cores
 from aqmlab.engines.engine import Runner
 from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.validation import earlier, engines, metrics, trial_record
+from aqmlab.validation import earlier, engines, metrics, testbed, trial_record
 from aqmlab.validation.cases import Case, Records, cases_of
 from aqmlab.validation.grid import Cell
 from aqmlab.validation.metrics import BY_NAME, Metric
@@ -200,7 +200,9 @@ def run(
     """
     started = time.monotonic()
     chosen = _metrics(metrics)
-    held = {"sim": engines.simulator()} | ({peer: engines.peer(peer)} if peer else {})
+    held = {"sim": testbed.on_testbed(engines.simulator())}
+    if peer:
+        held[peer] = engines.peer(peer)
     kept = {
         (cell.name, seed): trial
         for cell in cells
