@@ -6,8 +6,9 @@ The program runs the trial on both engines. For each flow it prints the state at
 state is the sender's window, threshold, smoothed round-trip time and data in flight, and the
 backlog and drops of the link. Then it prints the packets around the first difference. A difference
 is a different packet, a packet that only one engine lost, or a time difference of more than
-`--apart` milliseconds. A run of the kernel takes a minute, so its result is stored in `--keep`,
-under the digest of the trial. Delete the stored result to repeat the run.
+`--apart` milliseconds. The simulator's trial takes the testbed's time. A run of the kernel takes a
+minute, so its result is stored in `--keep`, under the digest of the trial. Delete the stored result
+to repeat the run.
 
 `--quiet` removes the hosts' jitter, so no difference comes from this jitter. `--no-table` prints
 only the packets. `--qdisc-source sim` runs the simulator's discipline, with its random
@@ -98,7 +99,11 @@ def spec_of(name: str, seed: int) -> TrialSpec:
 
 
 def for_engine(engine: str, spec: TrialSpec) -> TrialSpec:
-    """The trial as `engine` runs it: the simulator's trial takes the testbed's times."""
+    """The trial as `engine` runs it: the simulator's trial takes the testbed's times.
+
+    They are those with the kernel's disciplines. With the simulator's disciplines between the
+    kernel's TCPs, a packet takes about 10 µs longer in the testbed.
+    """
     return testbed.as_built(spec) if engine == "sim" else spec
 
 

@@ -8,7 +8,8 @@ shifts only one application. If the metric depends on the phase between packets 
 output shows its distribution on both engines. With `--step 0` the starts do not move, and each run
 has another seed instead. `--only sim` runs only the simulator, which takes seconds.
 
-Results of the kernel are stored in `--keep`, under the digest of the trial.
+The simulator's trials take the testbed's time. Results of the kernel are stored in `--keep`, under
+the digest of the trial.
 """
 
 from __future__ import annotations

@@ -74,14 +74,24 @@ def connection(files: Sequence[str], place: int, conn: int) -> Iterator[Packet]:
 
 def read(file: str) -> Iterator[tuple[tuple[int, ...], Packet]]:
     """Yields the TCP packets of a raw-IP capture, each with its application and ports."""
+    for t_ms, ip in datagrams(file):
+        if ip[9] == TCP:
+            yield decode(ip, t_ms)
+
+
+def datagrams(file: str) -> Iterator[tuple[float, bytes]]:
+    """Yields the IP datagrams of a raw-IP capture, each with its time in milliseconds."""
     raw = Path(file).read_bytes()
     at = 24
     while at < len(raw):
         seconds, nanos, kept, _ = struct.unpack_from("<IIII", raw, at)
-        ip = raw[at + 16 : at + 16 + kept]
-        if ip[9] == TCP:
-            yield decode(ip, (seconds - EPOCH_S) * 1e3 + nanos / 1e6)
+        yield (seconds - EPOCH_S) * 1e3 + nanos / 1e6, raw[at + 16 : at + 16 + kept]
         at += 16 + kept
+
+
+def is_from_home(ip: bytes) -> bool:
+    """Whether the home sent an IP datagram."""
+    return ip[14] == HOME_NET
 
 
 def decode(ip: bytes, t_ms: float) -> tuple[tuple[int, ...], Packet]:
@@ -90,7 +100,7 @@ def decode(ip: bytes, t_ms: float) -> tuple[tuple[int, ...], Packet]:
     total, ident = struct.unpack_from("!HH", ip, 2)
     near, far, seq, ack, offset, flags, window = struct.unpack_from("!HHIIBBH", ip, size)
     head = (offset >> 4) * 4
-    home = ip[14] == HOME_NET
+    home = is_from_home(ip)
     address = ip[15] if home else ip[19]
     pair = (address - FIRST_HOST, near, far) if home else (address - FIRST_HOST, far, near)
     sacks = sacks_of(ip[size + 20 : size + head])

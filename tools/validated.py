@@ -1,4 +1,4 @@
-"""Makes the table of the simulator's differences from the packaged results of the kernel."""
+"""Makes the tables of the simulator's differences from the packaged results of the kernel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def table(which: str = "") -> str:
     """The differences from the kernel.
 
     `which` is empty for the metrics with a rule, "all" for every metric, "short" for the cells that
-    do not meet the rule, or "sets" for the shares of cells that meet it.
+    do not meet the rule, or "sets" for the numbers of cells that meet the rule, by set of cells.
     """
     made = validation()
     if made is None:
@@ -58,7 +58,7 @@ def _sets(made: Validation, comparison: Comparison) -> str:
             case for case in comparison.cases if case.cell.name in cake
         ],
         "Simulator, other cells": [case for case in comparison.cases if case.cell.name not in cake],
-        "Linux, half of a cell's seeds against the other half": itself,
+        "Linux, the first half of the seeds against the second half": itself,
     }
     heads = ["Set", "Cells", *(f"`{name}`" for name in compare.RULES)]
     head = f"| {' | '.join(heads)} |\n|---|--:|{'--:|' * len(metrics)}\n"
@@ -71,8 +71,11 @@ def _met(cases: Sequence[Case]) -> Iterator[str]:
     yield str(len({case.cell.name for case in cases}))
     lines = {line.metric.name: line for line in Comparison("", tuple(cases), {}).lines}
     for name in compare.RULES:
-        share = lines[name].meets or 0.0
-        yield f"{round(share * lines[name].cells)} ({100 * share:.1f} %)"
+        line = lines.get(name)
+        if line is None or line.meets is None:
+            yield "-"
+        else:
+            yield f"{round(line.meets * line.cells)} ({100 * line.meets:.1f} %)"
 
 
 def _short(comparison: Comparison) -> str:

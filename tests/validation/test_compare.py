@@ -10,7 +10,16 @@ import pytest
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.engines.engine import Runner
 from aqmlab.engines.trial_spec import TrialSpec
-from aqmlab.validation import cases, compare, engines, grid, page, regenerate, spread
+from aqmlab.validation import (
+    cases,
+    compare,
+    engines,
+    grid,
+    page,
+    regenerate,
+    spread,
+    trial_record,
+)
 from aqmlab.validation.cases import distance
 from aqmlab.validation.compare import Rule, quantile
 from aqmlab.validation.reference import Reference
@@ -152,7 +161,7 @@ def _least_kept(cells: int) -> float:
     return level - 3 * math.sqrt(level * (1 - level) / cells)
 
 
-@pytest.mark.parametrize(("share", "count"), [(2, 28), pytest.param(1, 56, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("share", "count"), [(4, 27), pytest.param(2, 53, marks=pytest.mark.soak)])
 def test_over_the_grid_the_simulator_meets_the_rule_against_itself_by_narrow_bounds(
     share: int, count: int
 ) -> None:
@@ -174,6 +183,29 @@ def test_over_the_grid_the_simulator_meets_the_rule_against_itself_by_narrow_bou
         assert line.in_spread < 1, line
         assert line.spread_p50 is not None
         assert line.spread_p50 < (0.20 if line.metric.counts else 0.03), line
+
+
+def test_the_halves_of_a_cell_s_seeds_are_compared_if_each_has_a_spread() -> None:
+    cell = small().cells[0]
+    records, _ = compare._run_all(
+        fake_kernel, {cell.name: cell}, [(cell.name, seed) for seed in range(1, 8)], 2
+    )
+    chosen = [compare.BY_NAME[name] for name in compare.RULES]
+
+    def halves(seeds: int) -> list[cases.Case]:
+        some = {key: one for key, one in records.items() if key[1] <= seeds}
+        return list(cases.cases_of_halves({cell.name: cell}, some, chosen))
+
+    assert not halves(5)
+    found = halves(7)
+    assert {case.metric.name for case in found} == set(compare.RULES)
+    throughputs = [
+        trial_record.measure(cell.spec, records[cell.name, seed]).values["throughput"]["bulk down"]
+        for seed in range(1, 7)
+    ]
+    (throughput,) = (case for case in found if case.metric.name == "throughput")
+    assert [*throughput.kernel, *throughput.ours] == throughputs
+    assert len(throughput.ours) == 3 and throughput.spread is not None
 
 
 # --- Single cases --------------------------------------------------------------------------------

@@ -23,10 +23,10 @@ def number(value: float | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Formats a share as a percentage, with one decimal below 10 % except for zero.
+    """Formats a share as a percentage.
 
-    The percentage is below 10 % if it is after rounding to one decimal. A share that is less than
-    one never becomes 100 %.
+    The percentage has one decimal below 10 %, except for zero, and from 99.5 % to below 100 %. It
+    is below 10 % if it is after rounding to one decimal. A share below one is never shown as 100 %.
 
     >>> percent(0.0123), percent(0.5), percent(0), percent(None), percent(float("inf"))
     ('1.2 %', '50 %', '0 %', '-', '∞')

@@ -29,7 +29,7 @@ Records = Mapping[tuple[str, int], TrialRecord]
 
 
 Kin = Mapping[tuple[str, str], float]
-"""The typical variance of each metric by kin. The kin "" stands for all cells."""
+"""The typical variance of each metric by kin, in `spread.Unit`. The kin "" stands for all cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +128,10 @@ def cases_of(
 def cases_of_halves(
     cells: Mapping[str, Cell], kernel: Records, chosen: Sequence[Metric]
 ) -> Iterator[Case]:
-    """Yields the cases of the kernel's own results: its first seeds against its other seeds.
+    """Yields cases that compare the first half of the kernel's seeds with the second half.
 
-    Only cells with enough seeds for two spreads have cases. `cwnd_shape` has none.
+    Cells with fewer than `2 * spread.LEAST_SEEDS` seeds have no case. If the number of seeds is
+    odd, the last seed is unused. There is no case of `cwnd_shape`.
     """
     every: list[Pair] = []
     halves: list[Pair] = []
@@ -176,7 +177,7 @@ def _resolution(cell: Cell, metric: Metric, item: str, theirs: Sequence[Measured
 
 
 def judged(pairs: Sequence[Pair], kin: Kin) -> Iterator[Case]:
-    """Yields the case of each pair, with the spread that its values and its kin's give."""
+    """Yields the case of each pair, with the spread from its values and from `kin`."""
     tests: dict[tuple[str, str], int] = defaultdict(int)
     for pair in pairs:
         tests[pair.cell.name, pair.metric.name] += 1
@@ -211,7 +212,7 @@ def _error(pair: Pair) -> tuple[float, float]:
 
 
 def _kin(pairs: Sequence[Pair]) -> Kin:
-    """The typical variances of the kernel's results in `pairs`."""
+    """The typical variances over the pairs with at least `KNOWN_SEEDS` values of the kernel."""
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for pair in pairs:
         if len(pair.kernel) >= spread.KNOWN_SEEDS:

@@ -195,6 +195,7 @@ def run(
 ) -> Validation:
     """Compares the simulator, and the named peer if any, with `reference`.
 
+    The simulator's trials take the testbed's times (`testbed`), but a peer's trials do not.
     Only trials in the set, up to the seed `seeds`, are compared. Raises `RequestError` if there are
     none, and for an unknown metric or peer.
     """

@@ -1,13 +1,17 @@
 """Gives the simulator the time that the kernel engine's testbed takes for packets.
 
-In the testbed's virtual machine an instruction takes a nanosecond, and one processor runs the
-hosts and the gateway. A packet therefore takes some microseconds in the gateway, one packet after
-the other, and a host takes some microseconds for its response. In the simulator hosts and gateway
-take no time. Without this time a path of the simulator has a shorter round-trip time than the same
-path of the testbed, and a burst arrives without gaps. `as_built` adds the time to a trial.
+One processor runs the hosts and the gateway of the testbed. The gateway takes some microseconds for
+a packet and handles one packet at a time. A host takes some microseconds for a response. In the
+simulator the gateway takes no time for a packet, and a host takes no time for an acknowledgement or
+a response. Only the wake-up of an application takes time. Without the testbed's time a path of the
+simulator has a shorter round-trip time than the same path of the testbed, and packets that HTB
+sends together arrive together. `as_built` adds the time to a trial.
 
-`tools/testbed.py` measures the times on an idle line. No result of the reference set determines
-them.
+`tools/testbed.py` measures the times. See docs/explanation/validation.md, "The testbed's time".
+
+Differences: the testbed's processor also separates the packets of a burst before the queue, but
+here they reach the queue together. A datagram also takes the hosts' time, so its one-way delay is
+7 to 24 µs longer than on the testbed.
 """
 
 from __future__ import annotations
@@ -39,13 +43,18 @@ class Times:
     """The times of a testbed with one kind of gateway, in nanoseconds."""
 
     forwarding_ns: int
-    """The gateway's time for a packet."""
+    """The gateway's time for a small packet."""
     round_trip_ns: int
-    """The time for a round trip of TCP: data and acknowledgement in gateway and hosts."""
+    """The time for a round trip of TCP: the gateway's time for the data and the acknowledgement,
+    and the hosts' time."""
 
     @property
     def hosts_ns(self) -> int:
-        """The hosts' part of a round trip."""
+        """The rest of a round trip, in nanoseconds.
+
+        It is the hosts' time, and with CAKE also the gateway's further time for a full-sized
+        packet.
+        """
         return self.round_trip_ns - 2 * self.forwarding_ns
 
 
@@ -54,29 +63,34 @@ TIMES = {
     ("htb", True): Times(forwarding_ns=11_600, round_trip_ns=71_800),
     ("cake", True): Times(forwarding_ns=11_100, round_trip_ns=57_100),
 }
-"""The times by shaper, and by whether the discipline is CAKE; see `tools/testbed.py`.
+"""The times by shaper, and by whether the discipline is CAKE. Source: `tools/testbed.py`.
 
-The times of the other disciplines differ from their mean by at most 1.1 µs.
+The first entry is the mean over `pfifo`, `codel`, `pie` and `fq_codel`, whose round trips differ
+from the mean by at most 0.6 µs. It also stands for the disciplines that were not measured.
 """
 
 
 def times_of(spec: TrialSpec) -> Times:
     """The times of the testbed of a trial; raises `ValueError` for an unmeasured gateway."""
-    shapers = {str(link.shaper) for link in spec.links}
-    cake = any(link.qdisc.kind == "cake" for link in spec.links)
-    if len(shapers) == 1 and (found := TIMES.get((shapers.pop(), cake))) is not None:
+    gateways = {(str(link.shaper), link.qdisc.kind == "cake") for link in spec.links}
+    if len(gateways) == 1 and (found := TIMES.get(gateways.pop())) is not None:
         return found
-    raise ValueError("the testbed's times for the gateway of this trial were not measured")
+    raise ValueError(
+        "the testbed's times are not known for this shaper and discipline;"
+        " `tools/testbed.py` measures them"
+    )
 
 
 def as_built(spec: TrialSpec) -> TrialSpec:
     """The trial `spec` with the testbed's times, for the simulator.
 
-    The gateway's processor becomes a link behind the bottleneck, which the packets of both
-    directions share and where each packet takes the same time. Half of the hosts' time is added to
-    the delay of each direction.
+    A link behind the bottleneck represents the gateway's processor. The packets of both directions
+    share it, and each packet takes the same time on it. Half of the hosts' time is added to the
+    delay of each direction. Raises `ValueError` for an unmeasured gateway.
     """
     times = times_of(spec)
+    if any(link.name == GATEWAY for link in spec.links):
+        raise ValueError(f"a link is called `{GATEWAY}`, as is the testbed's processor")
     processor = LinkSpec(
         name=GATEWAY,
         rate_bps=round(8e9 * _MTU / times.forwarding_ns),
@@ -97,7 +111,7 @@ def as_built(spec: TrialSpec) -> TrialSpec:
 
 
 def on_testbed(run: Runner) -> Runner:
-    """The runner of a simulator whose trials take the testbed's times.
+    """Returns a runner that adds the testbed's times to each trial of `run`.
 
     The tables do not contain the gateway's processor.
     """
@@ -115,8 +129,13 @@ def without_gateway(tables: Tables) -> Tables:
 
 
 def _without_gateway(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    import numpy as np
+
     names = [str(name) for name in table.get("link", ())]
     if GATEWAY not in names:
         return table
     kept = [place for place, name in enumerate(names) if name != GATEWAY]
-    return {column: [values[place] for place in kept] for column, values in table.items()}
+    return {
+        column: values[kept] if isinstance(values, np.ndarray) else [values[one] for one in kept]
+        for column, values in table.items()
+    }

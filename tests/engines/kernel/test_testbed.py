@@ -1,4 +1,4 @@
-"""The testbed's times, which a validation gives to the simulator, are those of the kernel."""
+"""The kernel's testbed takes the times that a validation adds to the simulator's trials."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from tools import testbed as measured
 pytestmark = pytest.mark.vm
 
 BOUND_US = {"forwarding": 0.5, "round trip": 1.0}
-"""The times depend on the discipline, and are held as a mean over the disciplines."""
+"""The largest accepted difference from the recorded time, in microseconds.
+
+The recorded times are means over disciplines.
+"""
 
 
 @pytest.mark.parametrize(("shaper", "qdisc"), measured.GATEWAYS)
