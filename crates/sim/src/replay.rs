@@ -10,9 +10,11 @@
 //! the law's time units. The updates of the law then fall between the same operations as in the
 //! recording. The kernel's timers wait until the sender has finished, so an operation may precede
 //! an update that was due a few microseconds earlier. Such an operation is moved in time to just
-//! before the update, by at most about [`LATE`], and is counted as `moved`. Sometimes the kernel's
-//! timer is late by a whole tick from some time on. The replay then delays its timer at the same
-//! time, and counts this as `late`.
+//! before the update, by at most about [`LATE`], and is counted as `moved`. An operation that read
+//! no clock has the time of the operation before it. If an update took place between the two, the
+//! second operation is moved to the update, and is also counted. Sometimes the kernel's timer is
+//! late by a whole tick from some time on. The replay then delays its timer at the same time, and
+//! counts this as `late`.
 
 mod sent;
 
@@ -101,8 +103,8 @@ pub struct Comparison {
     /// The number of packets dequeued in these operations with an ECN field that the queue had
     /// changed.
     pub marked: usize,
-    /// The number of operations in the whole recording that were moved to before an update of a
-    /// timer.
+    /// The number of operations in the whole recording that were moved to just before an update of
+    /// a timer, or to an update.
     pub moved: usize,
     /// The number of times in the whole recording that a timer was late by a tick.
     pub late: usize,
@@ -230,6 +232,10 @@ impl Recording {
                 *at = due - 1;
                 moved += 1;
             }
+            for at in times[place..].iter_mut().take_while(|at| **at < due) {
+                *at = due;
+                moved += 1;
+            }
         }
         Ok(Alignment { shift, moved, late: schedule.late })
     }
@@ -251,7 +257,10 @@ impl Recording {
                 timer.wait();
             }
             let due = signed(since_zero(timer.due()));
-            if let Some(after) = seen.get(place) {
+            // An operation that read no clock has the time of the operation before it. If it
+            // follows the update, its time says nothing about the time of the update.
+            let mut following = seen.iter().skip(place);
+            if let Some(after) = following.find(|after| before.is_none_or(|at| *after > at)) {
                 schedule.shift = schedule.shift.min(after - due);
             }
             schedule.dues.push(due);

@@ -96,6 +96,19 @@ fn a_timer_that_was_late_is_late_again() {
 }
 
 #[test]
+fn an_operation_without_a_reading_of_the_clock_follows_its_update() {
+    let mut one = recording_of_pie();
+    // The third operation took place 200 us before the second update was due. The fourth operation
+    // followed this update and read no clock, so it has the time of the third.
+    one.time = vec![9_000_000_000, 1_000, 19_800_000, 0, 300_000, 1_000];
+    one.updates = vec![1, 3];
+    let Course { times, moved, late, .. } = one.course().unwrap();
+    let ms = Instant::from_millis;
+    assert!(times[2] < ms(532) && ms(532) <= times[3] && times[3] <= times[4]);
+    assert_eq!((moved, late.len()), (1, 0));
+}
+
+#[test]
 fn a_further_reading_of_the_clock_is_shifted_like_the_operations() {
     let mut one = recording_of_pie();
     one.time = vec![9_000_000_000, 1_000, 19_999_500, 1_000, 1_000, 1_000];
