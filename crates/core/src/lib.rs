@@ -7,6 +7,7 @@ mod bounds;
 mod cx;
 pub mod delivery_trace;
 mod digest;
+pub mod hint;
 mod kind;
 mod log;
 pub mod math;

@@ -3,6 +3,7 @@
 //! `Port::time` computes the transmission time of a packet with the link's overhead.
 
 use aqmlab_core::delivery_trace::TUN_HEADER;
+use aqmlab_core::hint::rare;
 use aqmlab_core::{
     BitRate, Bytes, Cx, Digest, Duration, Event, Instant, Log, Overhead, Packet, Reason, Rng,
 };
@@ -212,6 +213,7 @@ impl Port {
     #[inline(always)]
     pub fn start(&mut self, packet: &Packet, now: Instant) -> Departure {
         if packet.ip_len != self.last_tx.0 {
+            rare();
             self.time(packet.ip_len, now);
         }
         let log = &mut self.log;
@@ -224,6 +226,7 @@ impl Port {
             self.free = self.free.max(now) + self.last_tx.1;
             return Departure { sojourn, done: self.free };
         }
+        rare();
         Departure { sojourn, done: self.charge(packet.ip_len, now) }
     }
 
@@ -326,6 +329,7 @@ impl Port {
             return None;
         }
         if self.is_paced {
+            rare();
             return Some(self.free.max(self.qdisc.ready_at()));
         }
         Some(self.free)

@@ -19,6 +19,7 @@ mod actor;
 mod tree;
 
 use aqmlab_core::Instant;
+use aqmlab_core::hint::rare;
 
 use self::actor::{Actor, Rank};
 pub(crate) use self::actor::{HostActor, NetworkActor, Slot};
@@ -165,6 +166,7 @@ impl Agenda {
     #[inline]
     pub(crate) fn take_wake_up(&mut self, place: Order) -> bool {
         if place.0 == self.hosts.tree.least {
+            rare();
             return false;
         }
         self.reads.skip();

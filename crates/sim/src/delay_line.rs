@@ -1,5 +1,6 @@
 //! A propagation delay between a link and the next link or host.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Duration, Instant, Packet, Ring};
 
 use crate::agenda::{NetworkActor, Slot};
@@ -64,6 +65,7 @@ impl DelayLine {
     pub(crate) fn push(&mut self, at: Instant, ticket: u64, packet: Packet) -> Option<Instant> {
         let mut arrives = at + self.key.delay;
         if self.key.jitter > Duration::ZERO {
+            rare();
             if self.key.reorder {
                 return self.insert(arrives, ticket, packet);
             }

@@ -1,5 +1,6 @@
 //! The network between the hosts: links, delay lines, and the routes of packets.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Digest, Duration, Ecn, Header, Instant, Packet, PacketFields, Side};
 use aqmlab_node::Port;
 use aqmlab_tcp::Segment;
@@ -313,6 +314,7 @@ impl<O: Observer> Network<O> {
     fn offer(&mut self, index: usize, packet: Packet, entrance: Entrance) {
         let link = &mut self.links[index];
         if link.own && entrance == Entrance::Host {
+            rare();
             self.own.enter(&packet);
         }
         if link.port.is_idle(self.now) && link.radio.is_none() {
@@ -321,6 +323,7 @@ impl<O: Observer> Network<O> {
         }
         link.port.offer(packet, self.now);
         if link.called == Instant::NEVER || !link.port.is_busy(self.now) {
+            rare();
             self.pump_idle(index);
         }
     }
@@ -337,6 +340,7 @@ impl<O: Observer> Network<O> {
     pub(crate) fn pump(&mut self, index: usize) {
         let link = &mut self.links[index];
         if let Some(place) = link.radio {
+            rare();
             return self.feed(index, place);
         }
         // Only one packet is sent per call. A link with credit for more packets requests another
@@ -355,6 +359,7 @@ impl<O: Observer> Network<O> {
             let departure = link.port.start(&packet, self.now);
             self.observer.departed(index, &packet, departure);
             if link.own && packet.hop == 0 {
+                rare();
                 self.own.leave(&packet);
             }
             let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
@@ -438,6 +443,7 @@ fn launch(
     let ticket = agenda.ticket();
     let line = &mut lines[line as usize];
     if let Some(arrives) = line.push(at, ticket, packet) {
+        rare();
         agenda.set_with(line.slot, arrives, ticket);
     }
 }

@@ -8,6 +8,7 @@
 use std::ops::ControlFlow;
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Header, Instant, Packet, Side, UdpHeader};
 use aqmlab_tcp::{Connection, Event};
 use aqmlab_trial::app_runner::deliver_one;
@@ -69,11 +70,13 @@ impl<O: Observer> World<O> {
             // Places are unique, except that of no call.
             if network < host {
                 if network.time() >= end {
+                    rare();
                     break;
                 }
                 self.call_network(network);
             } else {
                 if host.time() >= end {
+                    rare();
                     break;
                 }
                 if agenda.take_wake_up(host) {
@@ -102,6 +105,7 @@ impl<O: Observer> World<O> {
             NetworkActor::Medium(medium) => self.network.exchange(medium as usize),
         }
         if self.network.own.has_released() {
+            rare();
             self.touched.extend(self.network.own.released());
             self.settle_all();
         }
@@ -137,6 +141,7 @@ impl<O: Observer> World<O> {
         ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
         self.network.recycle(packet);
         if drain(conn, at, Entry::Waits, &mut self.network).is_break() {
+            rare();
             self.notify(index, at, Entry::Waits);
             self.settle();
         }
@@ -266,11 +271,13 @@ impl<O: Observer> World<O> {
         let Some(ends) = &mut conn.ends else { return };
         let end = &mut ends[side.index()];
         if end.next != place {
+            rare();
             return;
         }
         self.events += 1;
         self.network.now = place.time();
         if conn.reads || !end.tcp.only_reads_next() {
+            rare();
             self.on_timer(index, side, Entry::Served);
             return self.settle();
         }
@@ -278,9 +285,11 @@ impl<O: Observer> World<O> {
         // Unlike in `drain`, the memory of the own link is reported only if a segment may be sent.
         // A read changes neither this memory nor its limit.
         if end.tcp.has_output() {
+            rare();
             transmit(&mut self.network, end);
         }
         if end.tcp.has_events() {
+            rare();
             self.notify(index, side, Entry::Served);
             return self.settle();
         }
@@ -486,6 +495,7 @@ fn set_timer<O: Observer>(end: &mut End, entry: Entry, network: &mut Network<O>)
         (end.next, end.reads_next) = (Order::NEVER, false);
     }
     if entry == Entry::Reached {
+        rare();
         end.enter(Order::NEVER, agenda);
     }
 }

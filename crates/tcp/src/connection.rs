@@ -1,5 +1,6 @@
 //! One endpoint of a connection, and the functions that its driver calls.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Bytes, Ecn, Instant, TcpHeader};
 
 use crate::common::handshake::Handshake;
@@ -68,14 +69,17 @@ impl Connection {
         tcb.clock.set(now);
         tcb.stats.segments_received += 1;
         if ecn == Ecn::Ce {
+            rare();
             tcb.stats.ce_received += 1;
         }
         if (header.seq | header.ack) >> SEQUENCE_BITS != 0 {
+            rare();
             return;
         }
         if tcb.state == State::Established {
             self.stack.process_established(tcb, header, ecn);
         } else {
+            rare();
             self.process_in_other_state(header, ecn);
         }
     }
@@ -200,6 +204,7 @@ impl Connection {
     #[inline]
     pub fn poll_segment(&mut self, now: Instant) -> Option<&mut Segment> {
         if self.tcb.app_acted {
+            rare();
             self.tcb.clock.set(now);
             self.serve_application();
         }

@@ -2,6 +2,7 @@
 //!
 //! Sources: Linux 6.1 `kernel/time/timer.c`; FreeBSD 10.4 `sys/kern/kern_timeout.c`.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Duration, Instant};
 
 /// The uptime of a host at the start of the run. It is not zero, because Linux treats a timestamp
@@ -50,6 +51,7 @@ impl Clock {
         self.now = now;
         let ns = now.as_nanos();
         if ns >= self.until || ns < self.from {
+            rare();
             self.jiffies = ns / self.tick;
             self.from = self.jiffies * self.tick;
             self.until = self.from.saturating_add(self.tick);
@@ -121,6 +123,7 @@ impl Clock {
         let expires = self.jiffies.saturating_add(n);
         let (mut shift, mut start) = (0, 63);
         while n >= start && shift < 24 {
+            rare();
             shift += 3;
             start <<= 3;
         }

@@ -2,6 +2,7 @@
 
 mod state;
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Ecn, TcpHeader};
 
 pub(super) use state::{AckState, Rexmit, flag};
@@ -20,12 +21,15 @@ impl Linux {
     #[inline(always)]
     pub(super) fn process_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) -> bool {
         if header.flags.has_any(tcb.ecn.attention) {
+            rare();
             self.process_ecn_bits(tcb, header, ecn);
         }
         if header.ack > tcb.snd.max {
+            rare();
             return false;
         }
         if header.ack < tcb.snd.una {
+            rare();
             // RFC 5961 §5.2: an acknowledgement number below SND.UNA − MAX.SND.WND is not
             // acceptable.
             if header.ack + tcb.snd.max_window < tcb.snd.una {
@@ -48,6 +52,7 @@ impl Linux {
             self.process_current_ack(tcb, header);
         }
         if tcb.snd.fin_sent {
+            rare();
             tcb.on_fin_acknowledged();
         }
         true
@@ -271,6 +276,7 @@ impl Linux {
             || header.seq > snd.wl1
             || (header.seq == snd.wl1 && window > snd.wnd);
         if !newer {
+            rare();
             return false;
         }
         snd.wl1 = header.seq;

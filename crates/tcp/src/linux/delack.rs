@@ -8,6 +8,7 @@
 
 mod state;
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Duration, Instant, TcpHeader};
 
 pub(super) use state::DelayedAck;
@@ -41,6 +42,7 @@ impl Linux {
     #[inline]
     pub(super) fn check_ack(&mut self, tcb: &mut Tcb) {
         if !self.delack.is_scheduled() {
+            rare();
             return;
         }
         match self.delack.rule() {

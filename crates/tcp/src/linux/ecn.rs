@@ -8,6 +8,7 @@
 //! `common/ecn/accurate.rs` holds the counters of accurate ECN (AccECN). `recovery.rs` reduces the
 //! window after a report.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Ecn, Instant, TcpFlags, TcpHeader};
 
 use super::Linux;
@@ -50,6 +51,7 @@ impl Linux {
     #[inline]
     pub(super) fn check_ce(&mut self, tcb: &mut Tcb, field: Ecn) {
         if tcb.options.ecn {
+            rare();
             self.process_field(tcb, field);
         }
     }

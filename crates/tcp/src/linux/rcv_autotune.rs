@@ -4,6 +4,7 @@
 //! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`;
 //! `tcp_rcv_rtt_update` as of 6.1.142, which takes a lower sample at once).
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Duration, Instant, TcpHeader};
 
 use super::Linux;
@@ -81,6 +82,7 @@ impl RcvAutotune {
             if nxt < end {
                 return;
             }
+            rare();
             self.sample(now.since(since), Measured::ByWindow);
         }
         self.round = Some((now, nxt + tcb.rcv.wnd));

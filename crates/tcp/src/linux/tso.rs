@@ -12,6 +12,7 @@
 //! send several segments of the burst again as one buffer (`tcp_retransmit_skb`).
 
 use aqmlab_core::Duration;
+use aqmlab_core::hint::rare;
 
 use super::Linux;
 use super::output::Push;
@@ -61,10 +62,12 @@ impl Tcb {
     #[inline(always)]
     pub(super) fn tso_segments(&self, mss: u32) -> u64 {
         if !self.profile.bursts {
+            rare();
             return 1;
         }
         let mut least = MIN_TSO_SEGMENTS;
         if self.paces {
+            rare();
             match self.cc.tso_segments() {
                 TsoSegments::Least(segments) => least = segments,
                 TsoSegments::Exactly(segments) => return segments,
@@ -134,9 +137,11 @@ impl Linux {
         // FIN.
         let quota = if head.fin && is_small { 1 } else { tcb.cwnd_quota(push)? };
         if !tcb.fits_window(bytes) {
+            rare();
             return None;
         }
         if is_small {
+            rare();
             let may_wait = bytes < u64::from(mss) && is_last && !head.fin;
             let waits = may_wait && push.obeys_nagle(tcb) && tcb.nagle_holds();
             return (!waits).then_some(Burst { bytes, fin: head.fin });

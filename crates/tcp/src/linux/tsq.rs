@@ -18,6 +18,7 @@
 //! later writes may extend its segment.
 
 use aqmlab_core::Bytes;
+use aqmlab_core::hint::rare;
 
 use super::Linux;
 use crate::tcb::Tcb;
@@ -141,6 +142,7 @@ impl Linux {
     #[inline]
     pub(super) fn must_wait(&mut self, tcb: &mut Tcb) -> bool {
         if self.tsq.memory.is_some() && self.tsq.is_full(tcb) {
+            rare();
             self.tsq.is_throttled = true;
             return true;
         }

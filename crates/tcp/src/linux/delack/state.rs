@@ -1,6 +1,7 @@
 //! The state of delayed acknowledgements: the adaptive delay (`ato`), quick acknowledgements
 //! (`quick`) and compressed acknowledgements.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Duration, TcpFlags, TcpHeader};
 
 use super::MAX_DELAY;
@@ -192,6 +193,7 @@ impl DelayedAck {
     fn adapt(&mut self, tcb: &Tcb) {
         let least = self.least;
         let Some(ato) = self.ato else {
+            rare();
             self.raise_quick(tcb.rcv.wnd, tcb.profile.quick_acks);
             self.ato = Some(least);
             return;
@@ -200,6 +202,7 @@ impl DelayedAck {
         if gap <= least / 2 {
             self.ato = Some(ato / 2 + least / 2);
         } else if gap < ato {
+            rare();
             self.ato = Some((ato / 2 + gap).min(tcb.rtt.rto));
         } else if gap > tcb.rtt.rto {
             // After a gap longer than the timeout, the sender has probably not restarted its
