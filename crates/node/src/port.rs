@@ -226,7 +226,6 @@ impl Port {
             self.free = self.free.max(now) + self.last_tx.1;
             return Departure { sojourn, done: self.free };
         }
-        rare();
         Departure { sojourn, done: self.charge(packet.ip_len, now) }
     }
 

@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use aqmlab_core::hint::rare;
 use aqmlab_core::{BitRate, Duration, Instant, Ring};
 
 use crate::cc::{CcEvent, Congestion, CongestionControl, Signal, Window};
@@ -134,10 +133,7 @@ impl Tcb {
     pub(crate) fn cwnd_segments(&self) -> u64 {
         match self.window.segment {
             1 => self.window.cwnd,
-            segment => {
-                rare();
-                (self.window.cwnd / segment).max(1)
-            }
+            segment => (self.window.cwnd / segment).max(1),
         }
     }
 

@@ -10,7 +10,6 @@
 //! segments have two page fragments (`skb_frag_t`), because the sender's memory is allocated in
 //! pieces of 32 KiB.
 
-use aqmlab_core::hint::rare;
 /// The maximum number of segments in a buffer (Linux `MAX_SKB_FRAGS`).
 const MAX_SEGMENTS: u32 = 17;
 
@@ -63,13 +62,9 @@ impl ReceiveQueue {
                 return;
             }
             1 => self.first.join(buffer),
-            _ => {
-                rare();
-                self.last.join(buffer)
-            }
+            _ => self.last.join(buffer),
         };
         if !is_joined {
-            rare();
             self.last = buffer;
             self.buffers += 1;
         }
