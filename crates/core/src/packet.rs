@@ -6,6 +6,7 @@
 
 use std::ops::{Deref, DerefMut};
 
+use crate::hint::rare;
 use crate::{Bytes, Instant, QuicDatagram};
 
 /// A packet in a link, a queue or a host.
@@ -314,7 +315,10 @@ impl TcpHeader {
         } = self;
         (*seq, *ack, *payload, *window) = (from.seq, from.ack, from.payload, from.window);
         (*ts_val, *ts_ecr) = (from.ts_val, from.ts_ecr);
-        *sack = std::mem::take(&mut from.sack);
+        if !sack.is_empty() || !from.sack.is_empty() {
+            rare();
+            *sack = std::mem::take(&mut from.sack);
+        }
         (*flags, *options_len, *mss) = (from.flags, from.options_len, from.mss);
         (*window_scale, *sack_permitted) = (from.window_scale, from.sack_permitted);
         *timestamps = from.timestamps;

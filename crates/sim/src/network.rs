@@ -398,7 +398,10 @@ impl<O: Observer> Network<O> {
     #[inline]
     pub(crate) fn arrive(&mut self, index: usize) -> Option<Packet> {
         let line = &mut self.lines[index];
-        let packet = line.pop()?;
+        let Some(packet) = line.pop() else {
+            rare();
+            return None;
+        };
         match line.next() {
             Some((at, ticket)) => self.agenda.set_with(line.slot, at, ticket),
             None => self.agenda.clear(line.slot),

@@ -137,7 +137,10 @@ impl<O: Observer> World<O> {
         let now = self.network.now;
         let (index, at) = (packet.conn, packet.direction.receiver());
         let conn = &mut self.conns[index as usize];
-        let Some(ends) = &mut conn.ends else { return self.network.recycle(packet) };
+        let Some(ends) = &mut conn.ends else {
+            rare();
+            return self.network.recycle(packet);
+        };
         ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
         self.network.recycle(packet);
         if drain(conn, at, Entry::Waits, &mut self.network).is_break() {
@@ -445,6 +448,7 @@ fn drain<O: Observer>(
         transmit(network, end);
     }
     if end.tcp.has_events() {
+        rare();
         let read = if conn.reads { None } else { end.tcp.poll_sole_read() };
         let Some(bytes) = read else { return ControlFlow::Break(()) };
         conn.read[side.index()] += bytes;

@@ -80,6 +80,7 @@ impl Clock {
             let ns = ns + self.tick - 1;
             return ((ns as u128 * self.reciprocal as u128) >> 64) as u64;
         }
+        rare();
         ns.div_ceil(self.tick)
     }
 

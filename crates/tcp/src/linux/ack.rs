@@ -283,6 +283,7 @@ impl Linux {
         if snd.wnd != window {
             snd.wnd = window;
             if window > snd.max_window {
+                rare();
                 let was_bound = snd.max_window / 2 <= u64::from(tcb.window.mss);
                 snd.max_window = window;
                 if was_bound {

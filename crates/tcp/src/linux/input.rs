@@ -3,6 +3,7 @@
 //! Sources: RFC 9293 §3.10.7, RFC 5961, RFC 7323 §5; Linux 6.1 `tcp_rcv_established`,
 //! `tcp_validate_incoming`, `tcp_rcv_state_process`.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
 
 use super::Linux;
@@ -63,6 +64,7 @@ impl Linux {
             self.process_data(tcb, header, ecn);
         }
         if tcb.state == State::Closed {
+            rare();
             return;
         }
         self.push_pending(tcb);

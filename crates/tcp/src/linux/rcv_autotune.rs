@@ -119,6 +119,7 @@ impl RcvAutotune {
         if !self.ends_round(now) {
             return None;
         }
+        rare();
         let copied = end.saturating_sub(self.from);
         let before = self.space;
         self.from = end;

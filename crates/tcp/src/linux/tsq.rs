@@ -105,6 +105,7 @@ impl Linux {
         let may_exceed =
             parts.bursts > 1 || (parts.bursts > 0 && parts.memory >= tcb.profile.small_queue);
         if may_exceed && self.tsq.memory.is_none() {
+            rare();
             self.divide_at_limit(tcb);
         }
     }

@@ -205,6 +205,7 @@ impl DelayedAck {
             rare();
             self.ato = Some((ato / 2 + gap).min(tcb.rtt.rto));
         } else if gap > tcb.rtt.rto {
+            rare();
             // After a gap longer than the timeout, the sender has probably not restarted its
             // window. It then needs acknowledgements.
             self.raise_quick(tcb.rcv.wnd, tcb.profile.quick_acks);
@@ -247,6 +248,7 @@ impl DelayedAck {
         // at the next tick.
         let mut ato = self.ato.unwrap_or(Duration::ZERO);
         if ato > self.least {
+            rare();
             ato = ato.min(self.bound(tcb));
         }
         ato.min(self.most)
