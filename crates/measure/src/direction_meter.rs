@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Direction, Duration, Instant, Ring};
 
 use crate::arrivals::{Arrivals, Arrived};
@@ -234,6 +235,7 @@ impl DirectionMeter {
             self.flights.skip(1);
             self.pair(&flight, now);
             if self.landed > 0 {
+                rare();
                 self.release();
             }
         } else {

@@ -7,6 +7,7 @@
 //! histogram takes at most 56 octaves of 4 kB.
 
 use aqmlab_core::Duration;
+use aqmlab_core::hint::rare;
 
 /// The number of slots in an octave.
 const SLOTS: usize = 512;
@@ -184,6 +185,7 @@ fn new_octave(place: &mut Option<Box<Octave>>) -> &mut Octave {
 #[inline]
 const fn place(value: u64) -> (usize, usize) {
     if value < SLOTS as u64 {
+        rare();
         return (LAST, value as usize);
     }
     // The leading bit selects the octave; the next nine bits select the slot. The rotation moves

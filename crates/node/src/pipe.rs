@@ -10,6 +10,7 @@
 //! RED's average queue length, and the keys of hashes. The next packet creates a new instance. An
 //! idle time of 64 ms always frees the instance; a shorter idle time may free it.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{BitRate, Bytes, Duration, Instant};
 
 /// Ticks per second: the default of `kern.hz` is 1000 on PCs.
@@ -168,11 +169,12 @@ impl Pipe {
     /// Returns the number of ticks until the debt is paid.
     fn wait(&self) -> u64 {
         let debt = self.credit.min(0).unsigned_abs();
-        match u64::try_from(debt) {
+        let Ok(debt) = u64::try_from(debt) else {
+            rare();
             // The division of 128 bits takes several times as long.
-            Ok(debt) => debt.div_ceil(self.bandwidth),
-            Err(_) => debt.div_ceil(self.bandwidth.into()) as u64,
-        }
+            return debt.div_ceil(self.bandwidth.into()) as u64;
+        };
+        debt.div_ceil(self.bandwidth)
     }
 }
 

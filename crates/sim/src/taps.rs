@@ -1,5 +1,6 @@
 //! The observer that measures, with a tap at each end and a report on each queue.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Instant, Packet, PacketFields, Reason};
 use aqmlab_measure::{Meter, Records, Sent};
 use aqmlab_node::Departure;
@@ -36,6 +37,7 @@ impl Observer for Taps {
         let &PacketFields { flow, conn, direction, id, ip_len, .. } = &**packet;
         self.meter.sent(Sent { flow, conn, direction, id, ip_len }, now);
         if let Some(records) = &mut self.records {
+            rare();
             records.sent(packet, now);
         }
     }
@@ -44,6 +46,7 @@ impl Observer for Taps {
     fn received(&mut self, packet: &Packet, now: Instant) {
         self.meter.received(packet.flow, packet.direction, packet.id, packet.ip_len, now);
         if let Some(records) = &mut self.records {
+            rare();
             records.received(packet, now);
         }
     }

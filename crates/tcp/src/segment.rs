@@ -3,6 +3,7 @@
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_syn_options`, `tcp_established_options`,
 //! `tcp_ecn_send`).
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Ecn, SackBlocks, TcpFlags, TcpHeader};
 
 use crate::tcb::Tcb;
@@ -106,9 +107,11 @@ impl Tcb {
     #[inline(always)]
     pub(crate) fn emit(&mut self, mut header: TcpHeader, transmission: Transmission) {
         if self.rcv.sack.is_due() {
+            rare();
             header = self.with_sacks(header);
         }
         if self.options.ecn {
+            rare();
             let (header, ecn) = self.with_ecn(header, transmission);
             self.enqueue(header, ecn, transmission);
         } else {
@@ -150,6 +153,7 @@ impl Tcb {
         stats.bytes_sent += u64::from(header.payload);
         stats.data_segments_sent += u64::from(header.payload > 0);
         if retransmission {
+            rare();
             stats.retransmitted_segments += 1;
             stats.retransmitted_bytes += u64::from(header.payload);
         }

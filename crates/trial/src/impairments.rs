@@ -2,6 +2,7 @@
 //!
 //! `crates/sim/src/network.rs` and the agent's `userspace_qdisc/delay_line.rs` apply them.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Direction, Duration, Rng};
 
 use crate::spec::Spec;
@@ -46,6 +47,7 @@ impl Impairments {
     #[inline]
     pub fn draw(&mut self) -> Option<Duration> {
         if self.loss > 0.0 && self.loss_rng.unit() < self.loss {
+            rare();
             return None;
         }
         if self.jitter == Duration::ZERO {

@@ -1,5 +1,6 @@
 //! The processing of a segment: `tcp_do_segment`.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Ecn, Instant, TcpFlags, TcpHeader};
 
 use super::{FreeBsd, reass};
@@ -32,6 +33,7 @@ impl FreeBsd {
             self.process_unpredicted(tcb, header);
         }
         if matches!(tcb.state, State::Closed | State::TimeWait) {
+            rare();
             return;
         }
         self.start_delayed_ack(tcb);
@@ -39,6 +41,7 @@ impl FreeBsd {
             self.wake(tcb);
         }
         if std::mem::take(&mut self.peer_finished) {
+            rare();
             announce_end(tcb);
         }
         self.check_space(tcb);
@@ -49,6 +52,7 @@ impl FreeBsd {
         if !tcb.options.ecn {
             return;
         }
+        rare();
         if header.flags.has(TcpFlags::CWR) {
             tcb.ecn.echo = false;
         }
