@@ -185,6 +185,7 @@ fn new_octave(place: &mut Option<Box<Octave>>) -> &mut Octave {
 #[inline]
 const fn place(value: u64) -> (usize, usize) {
     if value < SLOTS as u64 {
+        // Of the durations of packets, only the sojourn time in an idle queue is so short.
         rare();
         return (LAST, value as usize);
     }
