@@ -6,7 +6,7 @@
 
 use aqmlab_apps::Transport;
 use aqmlab_core::{Direction, Duration, Side};
-use aqmlab_measure::{FlowReport, Meter};
+use aqmlab_measure::{FlowReport, InOrder, Meter};
 use aqmlab_trial::findings::{
     ConnFindings, Drops, EndCounts, FlowFindings, LinkFindings, QueueSample, Samples, TcpEvents,
     TcpSample,
@@ -47,7 +47,7 @@ impl<'a> View<'a> {
             links[direction.index()].map_or(0, |link| qdisc::charged(link, ip_len))
         };
         let mut sojourns = sojourn::sojourns(&records, &passed, Frame::of(spec), charge);
-        let mut meter = Meter::new(tables::settings(spec), &spec.all_active());
+        let mut meter = Meter::new(tables::settings(spec, InOrder::Nothing), &spec.all_active());
         let apps = 0..spec.apps.len();
         let ended: Vec<_> = apps.map(|app| world.runner.app(app).ended()).collect();
         let measured = taps::measure(&records, &ended, &mut meter);

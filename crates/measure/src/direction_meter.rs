@@ -9,7 +9,7 @@ use aqmlab_core::{Direction, Duration, Instant, Ring};
 
 use crate::arrivals::{Arrivals, Arrived};
 use crate::jitter::Variation;
-use crate::meter::Settings;
+use crate::meter::{InOrder, Settings};
 use crate::pairs::{Passage, RoundTrip, round_trip_by_one_clock};
 use crate::report::DirectionReport;
 use crate::series::Series;
@@ -109,8 +109,9 @@ struct Flight {
 /// The meter of one direction of one flow.
 pub(crate) struct DirectionMeter {
     limits: Limits,
-    /// Whether packets may be reordered. Otherwise no packet of `flights` has arrived.
-    reorders: bool,
+    /// The packets that are not reordered. If these are all packets, no packet of `flights` has
+    /// arrived.
+    in_order: InOrder,
     /// The packets in the order of sending, which is also the order of their identities. The first
     /// packet has not arrived.
     flights: Ring<Flight>,
@@ -135,14 +136,14 @@ impl DirectionMeter {
     /// Returns a meter that counts throughput with `active`. `settings` are those of the whole
     /// measurement.
     pub(crate) fn new(active: Active, settings: &Settings) -> Self {
-        let &Settings { from, to, end, reorders, series, .. } = settings;
+        let &Settings { from, to, end, in_order, series, .. } = settings;
         let width = series.unwrap_or(Duration::MAX);
         let bins = end.as_nanos().div_ceil(width.as_nanos().max(1)) as usize;
         let steps = if series.is_some() { bins } else { 0 };
         let series = series.map(|step| Series::new(step, bins.min(ROOM)));
         Self {
             limits: Limits::new(from, to),
-            reorders,
+            in_order,
             flights: Ring::default(),
             expected: 0,
             landed: 0,
@@ -257,7 +258,7 @@ impl DirectionMeter {
     #[cold]
     fn find(&mut self, id: u64) -> Option<usize> {
         let number = self.flights.partition_point(|flight| flight.id < id);
-        while !self.reorders && self.flights.first() != number {
+        while self.in_order == InOrder::Flow && self.flights.first() != number {
             self.lose_first();
         }
         let found = self.flights.holds(number).then(|| self.flights.get(number))?;
@@ -277,12 +278,19 @@ impl DirectionMeter {
         }
     }
 
-    /// Keeps the time of arrival of a packet that must wait for an earlier packet. After
-    /// [`OVERTAKEN`] such arrivals, the earlier packet is lost.
+    /// Keeps the time of arrival of a packet that must wait for an earlier packet. The earlier
+    /// packet is lost if its order shows that it cannot arrive, or after [`OVERTAKEN`] such arrivals.
     #[inline]
     fn keep(&mut self, number: usize, now: Instant) {
-        self.flights.get_mut(number).received = now;
+        let flight = self.flights.get_mut(number);
+        flight.received = now;
+        let conn = flight.conn;
         self.landed += 1;
+        if self.in_order == InOrder::Connection
+            && self.flights.get(self.flights.first()).conn == conn
+        {
+            self.give_up_first();
+        }
         while self.landed >= OVERTAKEN {
             self.give_up_first();
         }
@@ -302,17 +310,27 @@ impl DirectionMeter {
         }
     }
 
-    /// Removes the arrived packets at the front of `flights`, and pairs them.
+    /// Removes the arrived packets at the front of `flights`, and pairs them. Packets between them
+    /// are lost if their order shows that they cannot arrive.
     #[inline(never)]
     fn release(&mut self) {
         while let Some(&flight) = self.flights.front() {
-            if flight.received == Instant::NEVER {
+            if flight.received != Instant::NEVER {
+                self.flights.skip(1);
+                self.landed -= 1;
+                self.pair(&flight, flight.received);
+            } else if self.in_order == InOrder::Connection && self.is_followed(&flight) {
+                self.lose_first();
+            } else {
                 return;
             }
-            self.flights.skip(1);
-            self.landed -= 1;
-            self.pair(&flight, flight.received);
         }
+    }
+
+    /// Returns whether a packet of the connection of `first`, the first packet, has arrived.
+    fn is_followed(&self, first: &Flight) -> bool {
+        let landed = self.flights.iter().filter(|flight| flight.received != Instant::NEVER);
+        landed.take(self.landed).any(|flight| flight.conn == first.conn)
     }
 
     /// Uses a packet that arrived at `now` as the IN of a pair, if its OUT is unused.
@@ -382,7 +400,15 @@ mod tests {
     fn meter() -> DirectionMeter {
         let step = Duration::from_millis(100);
         let (from, to, end) = (Instant::ZERO, END, END);
-        let settings = Settings { from, to, window: step, step, end, reorders: true, series: None };
+        let settings = Settings {
+            from,
+            to,
+            window: step,
+            step,
+            end,
+            in_order: InOrder::Nothing,
+            series: None,
+        };
         DirectionMeter::new(Active::new(&(from..to), step, step), &settings)
     }
 

@@ -31,7 +31,7 @@ mod wire;
 pub use direction_meter::Sent;
 pub use histogram::{Histogram, Ranks};
 pub use jitter::Jitter;
-pub use meter::{Meter, Settings};
+pub use meter::{InOrder, Meter, Settings};
 pub use pairs::RoundTrip;
 pub use record::{Fate, PacketRecord, RecordedHeader, Records};
 pub use report::{DirectionReport, FlowReport};

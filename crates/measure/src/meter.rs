@@ -26,13 +26,23 @@ pub struct Settings {
     pub step: Duration,
     /// The end of the trial.
     pub end: Instant,
-    /// Whether packets of one flow may be reordered: on the path, or by a discipline that gives
-    /// each connection of the flow its own queue. If packets keep their order, a missing packet
-    /// counts as lost as soon as a later packet arrives. If packets may be reordered, a missing
-    /// packet counts as lost after 8192 later arrivals.
-    pub reorders: bool,
+    /// The packets that arrive in the order in which they were sent.
+    pub in_order: InOrder,
     /// The step of the series of bytes and round-trip times; `None` leaves the series empty.
     pub series: Option<Duration>,
+}
+
+/// The packets of a flow that arrive in the order in which they were sent. A missing packet counts
+/// as lost as soon as its order shows that it cannot arrive, or after 8192 later arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InOrder {
+    /// All packets of a flow. A missing packet is lost if a later packet of the flow arrives.
+    Flow,
+    /// The packets of each connection of a flow. A fair queue reorders packets of different
+    /// connections. A missing packet is lost if a later packet of its connection arrives.
+    Connection,
+    /// No packets. Each packet may overtake each other packet.
+    Nothing,
 }
 
 /// The meter of the flows of one run.

@@ -1,7 +1,7 @@
 //! Packets that have not arrived at the end of a trial: lost or in flight.
 
 use aqmlab_core::{Direction, Duration, Instant};
-use aqmlab_measure::{DirectionReport, Meter, Sent, Settings};
+use aqmlab_measure::{DirectionReport, InOrder, Meter, Sent, Settings};
 
 const END: Instant = Instant::from_millis(1_000);
 
@@ -14,7 +14,7 @@ fn report(conns: &[u32], arrive: &[usize]) -> DirectionReport {
         window: Duration::from_millis(100),
         step: Duration::from_millis(100),
         end: END,
-        reorders: true,
+        in_order: InOrder::Nothing,
         series: None,
     };
     let mut meter = Meter::new(settings, &[Instant::ZERO..END]);

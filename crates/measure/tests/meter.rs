@@ -1,7 +1,7 @@
 //! The meter on traffic with known results.
 
 use aqmlab_core::{Direction, Duration, Instant};
-use aqmlab_measure::{FlowReport, Meter, Sent, Settings, Windows};
+use aqmlab_measure::{FlowReport, InOrder, Meter, Sent, Settings, Windows};
 
 const D: Duration = Duration::from_millis(20);
 
@@ -12,7 +12,7 @@ fn settings() -> Settings {
         window: Duration::from_millis(1_000),
         step: Duration::from_millis(250),
         end: Instant::from_millis(10_000),
-        reorders: false,
+        in_order: InOrder::Flow,
         series: Some(Duration::from_millis(250)),
     }
 }
@@ -123,8 +123,8 @@ fn only_packets_sent_within_the_interval_count() {
 
 #[test]
 fn a_gap_is_a_loss_and_what_follows_the_last_arrival_is_under_way() {
-    for reorders in [false, true] {
-        let mut meter = meter(Settings { reorders, ..settings() });
+    for in_order in [InOrder::Flow, InOrder::Connection, InOrder::Nothing] {
+        let mut meter = meter(Settings { in_order, ..settings() });
         for id in 0..10 {
             meter.sent(packet(Direction::Up, id, 100), Instant::from_millis(id));
         }
@@ -132,14 +132,14 @@ fn a_gap_is_a_loss_and_what_follows_the_last_arrival_is_under_way() {
             meter.received(0, Direction::Up, id, 100, Instant::from_millis(100 + id));
         }
         let up = meter.finish().remove(0).directions[0].clone();
-        assert_eq!((up.packets_received, up.lost, up.in_flight), (5, 2, 3), "{reorders}");
+        assert_eq!((up.packets_received, up.lost, up.in_flight), (5, 2, 3), "{in_order:?}");
         assert!((up.loss_ratio() - 2.0 / 7.0).abs() < 1e-12);
     }
 }
 
 #[test]
 fn a_packet_overtaken_is_not_lost_where_that_may_happen() {
-    let mut meter = meter(Settings { reorders: true, ..settings() });
+    let mut meter = meter(Settings { in_order: InOrder::Nothing, ..settings() });
     for id in 0..4 {
         meter.sent(packet(Direction::Up, id, 100), Instant::from_millis(id));
     }
@@ -155,7 +155,7 @@ fn a_packet_overtaken_is_not_lost_where_that_may_happen() {
 
 #[test]
 fn where_packets_overtake_a_loss_is_given_up_in_the_end() {
-    let mut meter = meter(Settings { reorders: true, ..settings() });
+    let mut meter = meter(Settings { in_order: InOrder::Nothing, ..settings() });
     let n = 30_000;
     for id in 0..n {
         let at = Instant::from_micros(id);

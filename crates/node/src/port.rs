@@ -364,6 +364,12 @@ impl Port {
         self.last_tx.0 = 0;
     }
 
+    /// Returns whether the packets of one connection and direction leave in the order in which they
+    /// arrived.
+    pub fn keeps_order(&self) -> bool {
+        self.qdisc.keeps_order()
+    }
+
     /// Returns the length of a packet of `ip_len` bytes with the overhead that `tc qdisc show`
     /// states for the discipline.
     pub fn stated_len(&self, ip_len: u32) -> u32 {

@@ -70,6 +70,12 @@ pub trait Qdisc: Send {
     /// Returns the number of queued packets and bytes.
     fn backlog(&self) -> Backlog;
 
+    /// Returns whether the packets of one connection and direction leave in the order in which they
+    /// arrived. The default is that the discipline may reorder them.
+    fn keeps_order(&self) -> bool {
+        false
+    }
+
     /// Returns whether the discipline limits the rate itself. The port then asks for
     /// [`Self::ready_at`] before each packet.
     fn has_shaper(&self) -> bool {

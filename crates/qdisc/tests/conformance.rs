@@ -71,8 +71,11 @@ const BY_ECN: [&str; 2] = ["dualpi2", "dualpi2_rfc"];
 
 impl Model {
     fn of(kind: &Kind<dyn Qdisc>) -> Self {
+        let by_ecn = BY_ECN.contains(&kind.name);
+        let qdisc = (kind.build)(&Args::defaults(kind.params));
+        assert!(!(by_ecn && qdisc.keeps_order()), "{} may reorder", kind.name);
         Self {
-            by_ecn: BY_ECN.contains(&kind.name),
+            by_ecn,
             offered: 0,
             offered_bytes: 0,
             sent: Vec::new(),

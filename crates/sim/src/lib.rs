@@ -41,6 +41,8 @@ mod taps;
 mod wifi;
 mod world;
 
+use aqmlab_measure::InOrder;
+use aqmlab_trial::resolve::Resolved;
 use aqmlab_trial::{Spec, SpecError, app_runner, resolve};
 
 pub use outcome::Outcome;
@@ -62,7 +64,8 @@ use crate::world::World;
 pub fn run(spec: &Spec) -> Result<Outcome, SpecError> {
     let parts = resolve(spec)?;
     if spec.measure.enabled {
-        let mut world = build::build(spec, parts, Taps::new(spec));
+        let taps = Taps::new(spec, in_order(spec, &parts));
+        let mut world = build::build(spec, parts, taps);
         if spec.measure.packets {
             for link in &mut world.network.links {
                 link.port.log.events = Some(Vec::new());
@@ -75,6 +78,13 @@ pub fn run(spec: &Spec) -> Result<Outcome, SpecError> {
         move_world(&mut world, spec);
         Ok(outcome::bare(&world))
     }
+}
+
+/// Returns the packets that no part of the network reorders.
+fn in_order(spec: &Spec, parts: &Resolved) -> InOrder {
+    let by_links = parts.links.iter().all(|link| link.radio.is_none() && link.port.keeps_order());
+    let by_routes = spec.apps.iter().all(|app| !app.up.reorders() && !app.down.reorders());
+    if by_links && by_routes { InOrder::Connection } else { InOrder::Nothing }
 }
 
 fn move_world<O: Observer>(world: &mut World<O>, spec: &Spec) {

@@ -1,7 +1,7 @@
 //! The result of a run: a digest, and the findings of the world and its observer as tables.
 
 use aqmlab_core::{Digest, Instant, Side};
-use aqmlab_measure::FlowReport;
+use aqmlab_measure::{FlowReport, InOrder};
 use aqmlab_tcp::Stats;
 use aqmlab_trial::findings::{ConnFindings, EndCounts, LinkFindings, TcpEvents};
 use aqmlab_trial::tables::{self, LinkCounts, QueueReport};
@@ -68,7 +68,7 @@ pub(crate) fn bare<O: Observer>(world: &World<O>) -> Outcome {
 /// Returns the outcome of a run with measurement.
 pub(crate) fn measured(mut world: World<Taps>, spec: &Spec) -> Outcome {
     let digest = digest(&world);
-    let taps = std::mem::replace(&mut world.network.observer, Taps::new(spec));
+    let taps = std::mem::replace(&mut world.network.observer, Taps::new(spec, InOrder::Nothing));
     let Taps { meter, queues, records, .. } = taps;
     let findings = findings(&mut world, spec, meter.finish(), queues);
     let captures = records.map(|records| Captures::new(*records, &world));

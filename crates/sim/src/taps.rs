@@ -2,7 +2,7 @@
 
 use aqmlab_core::hint::rare;
 use aqmlab_core::{Instant, Packet, PacketFields, Reason};
-use aqmlab_measure::{Meter, Records, Sent};
+use aqmlab_measure::{InOrder, Meter, Records, Sent};
 use aqmlab_node::Departure;
 use aqmlab_trial::Spec;
 use aqmlab_trial::tables::{Frame, QueueReport, settings};
@@ -19,10 +19,10 @@ pub(crate) struct Taps {
 }
 
 impl Taps {
-    /// Returns the taps for a trial.
-    pub(crate) fn new(spec: &Spec) -> Self {
+    /// Returns the taps for a trial whose network does not reorder the packets of `in_order`.
+    pub(crate) fn new(spec: &Spec, in_order: InOrder) -> Self {
         Self {
-            meter: Meter::new(settings(spec), &spec.all_active()),
+            meter: Meter::new(settings(spec, in_order), &spec.all_active()),
             queues: vec![QueueReport::default(); spec.links.len()],
             records: spec.measure.packets.then(Box::default),
             frame: Frame::of(spec),

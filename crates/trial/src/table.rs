@@ -74,6 +74,26 @@ pub(crate) struct Words {
 impl Words {
     /// Adds a row with `word`.
     pub(crate) fn push(&mut self, word: &str) {
+        let index = self.index(word);
+        self.indices.push(index);
+    }
+
+    /// Adds `rows` rows with `word`.
+    pub(crate) fn push_rows(&mut self, word: &str, rows: usize) {
+        if rows > 0 {
+            let index = self.index(word);
+            self.indices.resize(self.indices.len() + rows, index);
+        }
+    }
+
+    /// Adds a row with a word that [`Self::index`] returned.
+    pub(crate) fn push_index(&mut self, index: u32) {
+        self.indices.push(index);
+    }
+
+    /// Returns the index of `word` in the list of words. Adds the word if the list does not have
+    /// it, so the caller must add a row with this index.
+    pub(crate) fn index(&mut self, word: &str) -> u32 {
         // Lists are short (flows, metrics), so a linear search is faster than a map. A row mostly has
         // the word of the row before or the next word of the list, so the search begins there.
         let start = self.indices.last().map_or(0, |&last| last as usize);
@@ -83,7 +103,7 @@ impl Words {
             self.words.push(word.to_owned());
             self.words.len() - 1
         });
-        self.indices.push(index as u32);
+        index as u32
     }
 
     /// Returns the finished column.

@@ -200,6 +200,10 @@ impl Qdisc for FloydQueue {
         taken.map(|(packet, _sojourn)| packet)
     }
 
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

@@ -180,6 +180,10 @@ impl Qdisc for CodelQueue {
         }
     }
 
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

@@ -147,6 +147,10 @@ impl Qdisc for Fifo {
         self.dequeue(cx)
     }
 
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

@@ -388,6 +388,10 @@ impl<V: Variant> Qdisc for FqCodel<V> {
         self.flows.reset(|state| *state = State::default());
     }
 
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     fn backlog(&self) -> Backlog {
         self.flows.backlog()
     }

@@ -58,6 +58,10 @@ impl Qdisc for FqNoCodel {
         None
     }
 
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     fn backlog(&self) -> Backlog {
         self.flows.backlog()
     }

@@ -251,6 +251,10 @@ impl<L: Dialect> Qdisc for FqPie<L> {
         self.flows.reset(L::reset);
     }
 
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     fn backlog(&self) -> Backlog {
         self.flows.backlog()
     }

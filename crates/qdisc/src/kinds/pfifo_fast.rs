@@ -96,6 +96,10 @@ impl Qdisc for PfifoFast {
         self.bands.iter_mut().find_map(|band| band.pop(cx.now))
     }
 
+    fn keeps_order(&self) -> bool {
+        true // The packets of a connection have one priority.
+    }
+
     fn backlog(&self) -> Backlog {
         let bands = self.bands.iter().map(|band| band.queue.backlog());
         bands.fold(Backlog::default(), |sum, band| Backlog {

@@ -273,6 +273,10 @@ impl<L: Law> Qdisc for Pie<L> {
         self.law.reset();
     }
 
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

@@ -178,6 +178,10 @@ impl Qdisc for RedQueue {
         taken.map(|(packet, _sojourn)| packet)
     }
 
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     fn backlog(&self) -> Backlog {
         self.queue.backlog()
     }

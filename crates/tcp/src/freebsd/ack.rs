@@ -291,6 +291,11 @@ fn mark_sacked(tcb: &mut Tcb, start: u64, end: u64, sample: &mut PendingSample) 
 
 /// Removes the segments below `ack` from the scoreboard, and counts as delivered those that were
 /// not selectively acknowledged before.
+#[expect(
+    clippy::inline_always,
+    reason = "every acknowledgement passes; a call costs 1 % of the instructions"
+)]
+#[inline(always)]
 fn remove_acknowledged(tcb: &mut Tcb, ack: u64, sample: &mut PendingSample) {
     if let Some(acked) = tcb.board.originals(ack) {
         // Each of these segments was sent after the one before it, so the last alone determines the

@@ -15,6 +15,13 @@ impl Numbers {
         Self(row.iter().map(|(name, _)| (*name, Vec::new())).collect())
     }
 
+    /// Takes memory for `rows` more rows.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        for (_, column) in &mut self.0 {
+            column.reserve(rows);
+        }
+    }
+
     /// Adds a row. All rows must have the same columns in the same order.
     pub(super) fn row<const N: usize>(&mut self, values: [(&'static str, f64); N]) {
         for ((_, column), (_, value)) in self.0.iter_mut().zip(values) {

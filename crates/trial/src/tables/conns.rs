@@ -24,10 +24,16 @@ impl View<'_> {
 
     pub(super) fn tcp_series(&self) -> Table {
         let (mut names, mut sides) = (Words::default(), Words::default());
+        let samples = self.findings.samples.as_ref().map_or(&[][..], |samples| &samples.tcp);
         let mut numbers = Numbers::like(state(&BLANK, 0));
-        for sample in self.findings.samples.iter().flat_map(|samples| &samples.tcp) {
+        numbers.reserve(samples.len());
+        // Successive samples are of different connections, so the index of each word is kept.
+        let mut places = vec![None; self.findings.conns.len()];
+        for sample in samples {
             let conn = &self.findings.conns[sample.conn as usize];
-            names.push(self.name(conn.flow));
+            let place = &mut places[sample.conn as usize];
+            let index = *place.get_or_insert_with(|| names.index(self.name(conn.flow)));
+            names.push_index(index);
             sides.push(if sample.side == Side::Home { "home" } else { "wan" });
             numbers.row(state(sample, conn.number));
         }

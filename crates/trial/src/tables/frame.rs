@@ -4,13 +4,14 @@
 use std::ops::Range;
 
 use aqmlab_core::{Duration, Instant};
-use aqmlab_measure::{Histogram, Settings};
+use aqmlab_measure::{Histogram, InOrder, Settings};
 
 use crate::grain::Grain;
 use crate::spec::Spec;
 
-/// Returns the meter's settings for the trial `spec`.
-pub fn settings(spec: &Spec) -> Settings {
+/// Returns the meter's settings for the trial `spec`. `in_order` states the packets that the
+/// network does not reorder.
+pub fn settings(spec: &Spec, in_order: InOrder) -> Settings {
     let (measure, grain) = (&spec.measure, Grain::of(spec));
     let end = spec.end();
     Settings {
@@ -19,9 +20,7 @@ pub fn settings(spec: &Spec) -> Settings {
         window: measure.window,
         step: measure.step,
         end,
-        // A flow may have several connections, and a fair queue may reorder packets of different
-        // connections. A gap is therefore a loss only after many later packets have arrived.
-        reorders: true,
+        in_order,
         series: measure.series.then_some(grain.step),
     }
 }
@@ -38,7 +37,7 @@ pub struct Frame {
 impl Frame {
     /// Returns the frame of the trial `spec`.
     pub fn of(spec: &Spec) -> Self {
-        let Settings { from, to, .. } = settings(spec);
+        let (from, to) = (spec.measure.from, spec.measure.to.unwrap_or(spec.end()));
         let (step, series) = (Grain::of(spec).step.as_nanos(), spec.measure.series);
         Self { from, to, step, series }
     }

@@ -81,6 +81,7 @@ impl View<'_> {
     pub(super) fn queue_series(&self) -> Table {
         let mut names = Words::default();
         let mut numbers = Numbers::like(state(&BLANK, Duration::ZERO));
+        numbers.reserve(self.queue_samples().count());
         let step = Grain::of(self.spec).step.as_nanos();
         for sample in self.queue_samples() {
             names.push(self.link(sample.link));

@@ -17,12 +17,11 @@ impl View<'_> {
         let grain = Grain::of(self.spec);
         let windows = Windows { step: grain.step, width: grain.window };
         for (flow, direction, report) in self.ways().filter(|_| self.spec.measure.series) {
-            for sample in windows.series(&report.steps, whole.clone()) {
-                names.push(self.name(flow));
-                directions.push(direction.name());
-                times.push(sample.at.as_secs_f64());
-                rates.push(sample.bps / 1e6);
-            }
+            let samples = windows.series(&report.steps, whole.clone());
+            names.push_rows(self.name(flow), samples.len());
+            directions.push_rows(direction.name(), samples.len());
+            times.extend(samples.iter().map(|sample| sample.at.as_secs_f64()));
+            rates.extend(samples.iter().map(|sample| sample.bps / 1e6));
         }
         Table::new(vec![
             ("flow", names.column()),
@@ -37,11 +36,12 @@ impl View<'_> {
             (Words::default(), Words::default(), Vec::new());
         let step_s = Grain::of(self.spec).step.as_secs_f64();
         let mut numbers = Numbers::like(bin(&EMPTY, step_s));
+        numbers.reserve(self.ways().map(|(.., report)| report.rtt_series.len()).sum());
         for (flow, direction, report) in self.ways() {
+            names.push_rows(self.name(flow), report.rtt_series.len());
+            directions.push_rows(direction.name(), report.rtt_series.len());
+            counts.extend(report.rtt_series.iter().map(|one| one.n));
             for one in &report.rtt_series {
-                names.push(self.name(flow));
-                directions.push(direction.name());
-                counts.push(one.n);
                 numbers.row(bin(one, step_s));
             }
         }

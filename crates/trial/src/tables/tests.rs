@@ -2,7 +2,7 @@
 
 use aqmlab_apps::Carries;
 use aqmlab_core::{Direction, Duration, Instant, Side};
-use aqmlab_measure::{FlowReport, Meter, Sent};
+use aqmlab_measure::{FlowReport, InOrder, Meter, Sent};
 
 use super::{Frame, LinkCounts, QueueReport, all, settings, unmeasured};
 use crate::findings::{
@@ -45,7 +45,7 @@ fn ms(at: u64) -> Instant {
 /// interval of the statistics, and one is sent after this interval.
 fn reports(spec: &Spec) -> Vec<FlowReport> {
     let (up, down) = (Direction::Up, Direction::Down);
-    let mut meter = Meter::new(settings(spec), &spec.all_active());
+    let mut meter = Meter::new(settings(spec, InOrder::Nothing), &spec.all_active());
     for (at, id, direction, sent, len) in [
         (1_500, 0, down, true, 1_000),
         (1_520, 0, down, false, 1_000),
