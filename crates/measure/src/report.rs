@@ -41,9 +41,10 @@ pub struct DirectionReport {
     pub packets_received: u64,
     /// IP bytes of the packets received.
     pub bytes_received: u64,
-    /// Packets that count as lost: they did not arrive, but later packets did. [`InOrder`] states
-    /// which later packets must arrive. At the end of a trial, one later packet of the connection suffices. In
-    /// captures, one later packet of the flow suffices.
+    /// Packets that count as lost: they did not arrive, but later packets did.
+    /// [`InOrder`](crate::InOrder) states which later packets must arrive. At the end of a trial,
+    /// one later packet of the connection suffices. In captures, one later packet of the flow
+    /// suffices.
     pub lost: u64,
     /// Packets that did not arrive and do not count as lost. They were in flight at the end, or no
     /// later packet of their connection arrived.
