@@ -279,7 +279,8 @@ impl DirectionMeter {
     }
 
     /// Keeps the time of arrival of a packet that must wait for an earlier packet. The earlier
-    /// packet is lost if its order shows that it cannot arrive, or after [`OVERTAKEN`] such arrivals.
+    /// packet is lost if both are of one connection whose packets keep their order, or after
+    /// [`OVERTAKEN`] such arrivals.
     #[inline]
     fn keep(&mut self, number: usize, now: Instant) {
         let flight = self.flights.get_mut(number);
@@ -310,8 +311,8 @@ impl DirectionMeter {
         }
     }
 
-    /// Removes the arrived packets at the front of `flights`, and pairs them. Packets between them
-    /// are lost if their order shows that they cannot arrive.
+    /// Removes the arrived packets at the front of `flights`, and pairs them. A packet before them
+    /// is lost if connections keep their order and a later packet of its connection has arrived.
     #[inline(never)]
     fn release(&mut self) {
         while let Some(&flight) = self.flights.front() {
