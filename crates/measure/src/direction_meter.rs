@@ -1,7 +1,7 @@
 //! The meter of one direction of one flow: the packets between its taps, and the outcomes of all
 //! earlier packets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use aqmlab_core::hint::rare;
@@ -29,8 +29,8 @@ const ROOM: usize = 1 << 16;
 pub struct Sent {
     /// The index of the flow.
     pub flow: u32,
-    /// The number of the connection. At the end of the trial, a later arrival proves a loss only
-    /// within one connection, since a queue may reorder packets of different connections.
+    /// The number of the connection. A later arrival proves a loss only within one connection, since
+    /// a queue may reorder packets of different connections.
     pub conn: u32,
     /// The direction of the packet.
     pub direction: Direction,
@@ -119,6 +119,9 @@ pub(crate) struct DirectionMeter {
     expected: usize,
     /// The number of `flights` that have arrived.
     landed: usize,
+    /// The identity of the last packet of each connection that arrived before an earlier packet of
+    /// the flow, while `landed` is not zero. It is filled only if connections keep their order.
+    overtook: BTreeMap<u32, u64>,
     departures: Departures,
     arrived: Out,
     arrivals: Arrivals,
@@ -147,6 +150,7 @@ impl DirectionMeter {
             flights: Ring::default(),
             expected: 0,
             landed: 0,
+            overtook: BTreeMap::new(),
             departures: Departures::default(),
             arrived: Out::default(),
             arrivals: Arrivals::new(active, steps, width),
@@ -285,12 +289,14 @@ impl DirectionMeter {
     fn keep(&mut self, number: usize, now: Instant) {
         let flight = self.flights.get_mut(number);
         flight.received = now;
-        let conn = flight.conn;
+        let (conn, id) = (flight.conn, flight.id);
         self.landed += 1;
-        if self.in_order == InOrder::Connection
-            && self.flights.get(self.flights.first()).conn == conn
-        {
-            self.give_up_first();
+        if self.in_order == InOrder::Connection {
+            let before = self.overtook.insert(conn, id);
+            debug_assert!(before < Some(id), "packet {id} of connection {conn} was overtaken");
+            if self.flights.get(self.flights.first()).conn == conn {
+                self.give_up_first();
+            }
         }
         while self.landed >= OVERTAKEN {
             self.give_up_first();
@@ -320,18 +326,15 @@ impl DirectionMeter {
                 self.flights.skip(1);
                 self.landed -= 1;
                 self.pair(&flight, flight.received);
-            } else if self.in_order == InOrder::Connection && self.is_followed(&flight) {
+            } else if self.overtook.get(&flight.conn).is_some_and(|&later| later > flight.id) {
                 self.lose_first();
             } else {
-                return;
+                break;
             }
         }
-    }
-
-    /// Returns whether a packet of the connection of `first`, the first packet, has arrived.
-    fn is_followed(&self, first: &Flight) -> bool {
-        let landed = self.flights.iter().filter(|flight| flight.received != Instant::NEVER);
-        landed.take(self.landed).any(|flight| flight.conn == first.conn)
+        if self.landed == 0 {
+            self.overtook.clear();
+        }
     }
 
     /// Uses a packet that arrived at `now` as the IN of a pair, if its OUT is unused.

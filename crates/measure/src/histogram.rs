@@ -19,8 +19,8 @@ const SLOT_BITS: u32 = SLOTS.trailing_zeros();
 const OCTAVES: usize = LAST + 1;
 const LAST: usize = (u64::BITS - SLOT_BITS) as usize;
 
-/// The number of values in each slot. A slot has 32 bits, because slots of 64 bits take 2 % more of
-/// the time of a short trial. [`Histogram::excess`] holds what a slot cannot.
+/// The number of values in each slot. A slot has 32 bits, because slots of 64 bits make a trial 2 %
+/// slower. [`Histogram::excess`] holds what a slot cannot.
 type Octave = [u32; SLOTS];
 
 /// The number of values in a full slot.
@@ -79,8 +79,8 @@ impl Histogram {
         }
     }
 
-    /// Adds a value that has been counted `n` times, if there are so many values that the counter
-    /// of a slot could overflow.
+    /// Adds a value `n` times to its slot, if there are so many values that a slot could overflow.
+    /// `count` already includes these values.
     #[cold]
     #[inline(never)]
     fn record_many(&mut self, value: u64, n: u64) {

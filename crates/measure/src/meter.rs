@@ -32,16 +32,16 @@ pub struct Settings {
     pub series: Option<Duration>,
 }
 
-/// The packets of a flow that arrive in the order in which they were sent. A missing packet counts
-/// as lost as soon as its order shows that it cannot arrive, or after 8192 later arrivals.
+/// The packets of a flow that arrive in the order in which they were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InOrder {
     /// All packets of a flow. A missing packet is lost if a later packet of the flow arrives.
     Flow,
     /// The packets of each connection of a flow. A fair queue reorders packets of different
-    /// connections. A missing packet is lost if a later packet of its connection arrives.
+    /// connections. A missing packet is lost if a later packet of its connection arrives, or after
+    /// 8192 later arrivals.
     Connection,
-    /// No packets. Each packet may overtake each other packet.
+    /// No packets. A missing packet is lost after 8192 later arrivals.
     Nothing,
 }
 

@@ -62,6 +62,22 @@ fn measured(passages: &[Passage], in_order: InOrder) -> String {
     format!("{:?}", meter.finish())
 }
 
+/// Tests the limit of 8192 later arrivals. Connection 0 ends with a loss, connection 1 loses every
+/// hundredth packet, and the packets of connection 2 are slow.
+#[test]
+fn the_limit_of_later_arrivals_has_the_same_effect() {
+    let traffic: Vec<Traffic> = (0..30_000)
+        .map(|id| match id {
+            0..=9 => (0, true, 1, (id < 9).then_some(5)),
+            _ if id % 7 == 0 => (2, true, 1, Some(300)),
+            _ => (1, true, 1, (id % 100 != 0).then_some(20)),
+        })
+        .collect();
+    let passages = passages(&traffic);
+    let found = measured(&passages, InOrder::Connection);
+    assert_eq!(found, measured(&passages, InOrder::Nothing));
+}
+
 proptest! {
     #[test]
     fn the_order_of_connections_changes_no_result(traffic in traffic()) {

@@ -71,7 +71,8 @@ pub trait Qdisc: Send {
     fn backlog(&self) -> Backlog;
 
     /// Returns whether the packets of one connection and direction leave in the order in which they
-    /// arrived. The default is that the discipline may reorder them.
+    /// arrived. The default is that the discipline may reorder them, as CAKE does when another
+    /// connection takes the queue of a connection, and SFQ when it changes the key of its hash.
     fn keeps_order(&self) -> bool {
         false
     }
