@@ -402,17 +402,13 @@ mod tests {
     const END: Instant = Instant::from_millis(1_000);
 
     fn meter() -> DirectionMeter {
+        meter_of(InOrder::Nothing)
+    }
+
+    fn meter_of(in_order: InOrder) -> DirectionMeter {
         let step = Duration::from_millis(100);
         let (from, to, end) = (Instant::ZERO, END, END);
-        let settings = Settings {
-            from,
-            to,
-            window: step,
-            step,
-            end,
-            in_order: InOrder::Nothing,
-            series: None,
-        };
+        let settings = Settings { from, to, window: step, step, end, in_order, series: None };
         DirectionMeter::new(Active::new(&(from..to), step, step), &settings)
     }
 
@@ -426,6 +422,26 @@ mod tests {
         }
         assert_eq!((meter.flights.len(), meter.report.lost), (BETWEEN_TAPS, 1));
         assert_eq!(meter.flights.front().map(|flight| flight.id), Some(1));
+    }
+
+    /// Connection 0 sends packets 0, 2 and 4, and connection 1 sends packets 1, 3 and 5.
+    #[test]
+    fn packets_are_kept_until_a_later_packet_of_the_lost_packets_connection_arrives() {
+        for (in_order, kept, lost) in
+            [(InOrder::Connection, [6, 2, 2], 2), (InOrder::Nothing, [6, 6, 6], 0)]
+        {
+            let (mut meter, back) = (meter_of(in_order), meter());
+            for id in 0..6 {
+                let conn = id as u32 % 2;
+                let packet = Sent { flow: 0, conn, direction: Direction::Up, id, ip_len: 100 };
+                meter.depart(packet, Instant::from_millis(1), &back);
+            }
+            let left = [3, 2, 5].map(|id| {
+                meter.arrive(id, 100, Instant::from_millis(2));
+                meter.flights.len()
+            });
+            assert_eq!((left, meter.report.lost), (kept, lost), "{in_order:?}");
+        }
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl Histogram {
         let (octave, slot) = place(value);
         match &mut self.octaves[octave] {
             Some(slots) => slots[slot] += n as u32,
-            empty => new_octave(empty)[slot] += n as u32,
+            empty => octave_in(empty)[slot] += n as u32,
         }
     }
 
@@ -87,7 +87,7 @@ impl Histogram {
         self.sum += u128::from(value) * u128::from(n);
         self.widen(value);
         let (octave, slot) = place(value);
-        let slots = self.octaves[octave].get_or_insert_with(|| Box::new([0; SLOTS]));
+        let slots = octave_in(&mut self.octaves[octave]);
         let sum = u64::from(slots[slot]) + n;
         slots[slot] = sum.min(FULL) as u32;
         if sum > FULL {
@@ -211,11 +211,11 @@ impl Ranks {
     }
 }
 
-/// Allocates an octave in `place` and returns it. A separate function keeps the code that runs for
+/// Returns the octave in `place`, and allocates it if there is none. A separate function keeps the code that runs for
 /// every packet short.
 #[cold]
-fn new_octave(place: &mut Option<Box<Octave>>) -> &mut Octave {
-    place.insert(Box::new([0; SLOTS]))
+fn octave_in(place: &mut Option<Box<Octave>>) -> &mut Octave {
+    place.get_or_insert_with(|| Box::new([0; SLOTS]))
 }
 
 /// Returns the octave and slot of a value.

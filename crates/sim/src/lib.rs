@@ -98,3 +98,42 @@ fn move_world<O: Observer>(world: &mut World<O>, spec: &Spec) {
     let accounted = network.delivered + network.destroyed() + network.in_transit();
     assert_eq!(network.packets, accounted, "packets sent, and packets accounted for");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIRE: &str = r#""rate_bps": 9000000"#;
+
+    /// Returns the packets that keep their order in a home whose downstream link has this
+    /// discipline. `link` and `route` are more members of that link and of the route over it.
+    fn found(qdisc: &str, link: &str, route: &str) -> InOrder {
+        let json = format!(
+            r#"{{"seed": 1, "duration_ns": 1000000000, "links": [
+            {{"name": "up", "rate_bps": 1000000, "qdisc": {{"kind": "fq_codel"}}}},
+            {{"name": "down", "qdisc": {{"kind": "{qdisc}"}}, {link}}}],
+            "apps": [{{"name": "file", "app": {{"kind": "bulk"}}, "start_ns": 0,
+            "up": {{"links": [0], "delay_ns": 10000000}},
+            "down": {{"links": [1], "delay_ns": 10000000 {route}}}}}]}}"#
+        );
+        let spec = aqmlab_trial::parse(&json).expect("it is a trial");
+        in_order(&spec, &resolve(&spec).expect("it has parts"))
+    }
+
+    #[test]
+    fn connections_keep_their_order_unless_a_link_or_a_route_may_reorder_packets() {
+        for qdisc in ["pfifo", "pfifo_fast", "codel_freebsd", "pie", "red", "fq_pie"] {
+            assert_eq!(found(qdisc, WIRE, ""), InOrder::Connection, "{qdisc}");
+        }
+        for qdisc in ["cake", "sfq", "dualpi2", "dualpi2_rfc"] {
+            assert_eq!(found(qdisc, WIRE, ""), InOrder::Nothing, "{qdisc}");
+        }
+        let jitter = r#", "jitter_ns": 1000000"#;
+        assert_eq!(found("pfifo", WIRE, jitter), InOrder::Connection);
+        let reorders = format!(r#"{jitter}, "reorder": true"#);
+        assert_eq!(found("pfifo", WIRE, &reorders), InOrder::Nothing);
+        let radio = r#""wifi": {"cell": 0, "mcs": 7, "width_mhz": 20, "short_guard": false,
+            "loss": 0.0, "aggregate": 32, "airtime_ns": 4096000, "driver": 124}"#;
+        assert_eq!(found("pfifo", radio, ""), InOrder::Nothing);
+    }
+}

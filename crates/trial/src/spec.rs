@@ -97,6 +97,11 @@ impl Spec {
         self.apps[app].stop.map(|stop| stop.saturating_add(self.start_delay(app)))
     }
 
+    /// Returns the interval of the statistics.
+    pub fn measured(&self) -> Range<Instant> {
+        self.measure.from..self.measure.to.unwrap_or(self.end())
+    }
+
     /// Returns the part of the measured interval in which application number `app` is active: from
     /// its start to its stop time. The application may end by itself before its stop time.
     ///
@@ -104,8 +109,8 @@ impl Spec {
     ///
     /// If there is no application of this number.
     pub fn active(&self, app: usize) -> Range<Instant> {
-        let to = self.measure.to.unwrap_or(self.end());
-        let start = self.start(app).max(self.measure.from).min(to);
+        let Range { start: from, end: to } = self.measured();
+        let start = self.start(app).max(from).min(to);
         let stop = self.stop(app).unwrap_or(to).clamp(start, to);
         start..stop
     }

@@ -13,10 +13,10 @@ use crate::spec::Spec;
 /// network does not reorder.
 pub fn settings(spec: &Spec, in_order: InOrder) -> Settings {
     let (measure, grain) = (&spec.measure, Grain::of(spec));
-    let end = spec.end();
+    let (Range { start: from, end: to }, end) = (spec.measured(), spec.end());
     Settings {
-        from: measure.from,
-        to: measure.to.unwrap_or(end),
+        from,
+        to,
         window: measure.window,
         step: measure.step,
         end,
@@ -37,7 +37,7 @@ pub struct Frame {
 impl Frame {
     /// Returns the frame of the trial `spec`.
     pub fn of(spec: &Spec) -> Self {
-        let (from, to) = (spec.measure.from, spec.measure.to.unwrap_or(spec.end()));
+        let Range { start: from, end: to } = spec.measured();
         let (step, series) = (Grain::of(spec).step.as_nanos(), spec.measure.series);
         Self { from, to, step, series }
     }

@@ -23,9 +23,8 @@ impl View<'_> {
 
     fn queue(&self, found: &LinkFindings) -> [(&'static str, f64); 19] {
         let LinkFindings { drops, report, .. } = found;
-        let measure = &self.spec.measure;
-        let to = measure.to.unwrap_or(self.spec.end());
-        let seconds = to.since(measure.from).as_secs_f64();
+        let measured = self.spec.measured();
+        let seconds = measured.end.since(measured.start).as_secs_f64();
         let sojourn = quantiles_ms(&report.sojourn);
         [
             ("packets_offered", found.offered as f64),
