@@ -18,9 +18,9 @@ pub struct Cx<'a> {
 impl Cx<'_> {
     /// Drops `packet` and logs the drop. The packet is taken by value, so it cannot be delivered
     /// afterwards.
-    #[expect(clippy::needless_pass_by_value)]
     pub fn drop(&mut self, packet: Packet, reason: Reason) {
         self.log.record(self.now, &packet, Event::Drop(reason));
+        self.log.discard(packet);
     }
 
     /// Returns the time of another clock reading within this call; see [`Log::read_clock`].

@@ -74,6 +74,12 @@ pub trait Log {
     /// Records that `event` happened to `packet` at `now`.
     fn record(&mut self, now: Instant, packet: &Packet, event: Event);
 
+    /// Takes a packet after its drop was recorded. The default frees the packet. A driver may reuse
+    /// the packet's memory.
+    fn discard(&mut self, packet: Packet) {
+        drop(packet);
+    }
+
     /// Returns the time of another clock reading within the call of a discipline that began at
     /// `now`. A simulated call takes no time, so the default is `now`. A replay returns the
     /// recorded reading.

@@ -13,6 +13,9 @@ use crate::Shaper;
 use crate::pipe::Pipe;
 use crate::varying::VaryingRate;
 
+/// The maximum number of dropped packets that a port keeps for [`Port::reclaim`].
+const KEPT: usize = 64;
+
 /// The times of a packet that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
@@ -20,6 +23,15 @@ pub struct Departure {
     pub sojourn: Duration,
     /// The time at which the packet has left the port.
     pub done: Instant,
+}
+
+/// The size of a packet, and the time that its transmission takes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Transmission {
+    ip_len: u32,
+    /// The size that the link charges.
+    on_link: Bytes,
+    time: Duration,
 }
 
 /// An output port: a queue discipline and its link.
@@ -48,9 +60,9 @@ pub struct Port {
     varying: Option<VaryingRate>,
     /// Whether [`Self::pass`] may be used while the port is idle.
     can_pass: bool,
-    /// The IP length and transmission time of the last packet. Most packets have one of two sizes,
+    /// The size and the transmission time of the last packet. Most packets have one of two sizes,
     /// and comparing sizes is cheaper than dividing.
-    last_tx: (u32, Duration),
+    last_tx: Transmission,
     /// The counters of the port, and its drops and marks.
     pub log: PortLog,
 }
@@ -59,7 +71,6 @@ impl Port {
     /// Returns an idle port; `rng` is the random stream of the discipline.
     pub fn new(mut qdisc: Box<dyn Qdisc>, rate: BitRate, overhead: Overhead, rng: Rng) -> Self {
         qdisc.attach(Parent { rate, never_polls_empty: false });
-        let last_tx = (0, Duration::ZERO);
         let log = PortLog::default();
         let (shaper, credit) = (Shaper::Line, Duration::ZERO);
         let (free, is_paced) = (Instant::ZERO, qdisc.has_shaper());
@@ -75,7 +86,7 @@ impl Port {
             pipe: None,
             varying: None,
             can_pass: true,
-            last_tx,
+            last_tx: Transmission::default(),
             log,
         }
     }
@@ -212,7 +223,7 @@ impl Port {
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub fn start(&mut self, packet: &Packet, now: Instant) -> Departure {
-        if packet.ip_len != self.last_tx.0 {
+        if packet.ip_len != self.last_tx.ip_len {
             rare();
             self.time(packet.ip_len, now);
         }
@@ -220,36 +231,37 @@ impl Port {
         log.sent += 1;
         log.waiting -= 1;
         log.sent_bytes += u64::from(packet.ip_len);
-        log.busy += self.last_tx.1;
+        log.busy += self.last_tx.time;
         let sojourn = now.since(packet.enqueued);
         if self.shaper == Shaper::Line {
-            self.free = self.free.max(now) + self.last_tx.1;
+            self.free = self.free.max(now) + self.last_tx.time;
             return Departure { sojourn, done: self.free };
         }
-        Departure { sojourn, done: self.charge(packet.ip_len, now) }
+        let is_pipe = self.shaper == Shaper::Dummynet;
+        let done = if is_pipe { self.charge_pipe(now) } else { self.charge(now) };
+        Departure { sojourn, done }
     }
 
-    /// Charges the shaper for the packet that is being sent. Returns the time at which the packet
-    /// has left the port.
+    /// Charges a shaper without a function of its own for the packet that is being sent, whose size
+    /// and time are in `last_tx`. Returns the time at which the packet has left the port.
     #[inline(never)]
-    fn charge(&mut self, ip_len: u32, now: Instant) -> Instant {
+    fn charge(&mut self, now: Instant) -> Instant {
         match self.shaper {
             Shaper::Line | Shaper::Htb => {
                 let oldest = now.as_nanos().saturating_sub(self.credit.as_nanos());
-                self.free = self.free.max(Instant::from_nanos(oldest)) + self.last_tx.1;
+                self.free = self.free.max(Instant::from_nanos(oldest)) + self.last_tx.time;
             }
-            Shaper::Dummynet => self.charge_pipe(ip_len, now),
+            Shaper::Dummynet => return self.charge_pipe(now),
             Shaper::Own => self.free = now,
-            Shaper::Trace => return self.use_opportunities(ip_len, now),
+            Shaper::Trace => return self.use_opportunities(now),
         }
         self.shaper.done(now, self.free)
     }
 
     /// Sends a packet over the opportunities of the trace. Returns the time at which it has left.
-    fn use_opportunities(&mut self, ip_len: u32, now: Instant) -> Instant {
-        let size = self.overhead.on_link(ip_len);
+    fn use_opportunities(&mut self, now: Instant) -> Instant {
         let Some(VaryingRate::Trace(uses)) = &mut self.varying else { return now };
-        let done = uses.send(size).max(now);
+        let done = uses.send(self.last_tx.on_link).max(now);
         self.free = uses.at();
         done
     }
@@ -263,11 +275,14 @@ impl Port {
         }
     }
 
-    fn charge_pipe(&mut self, ip_len: u32, now: Instant) {
+    /// Does what [`Self::charge`] does if the shaper is dummynet.
+    #[inline(never)]
+    fn charge_pipe(&mut self, now: Instant) -> Instant {
         if let Some(pipe) = &mut self.pipe {
-            pipe.charge(self.overhead.on_link(ip_len), now);
+            pipe.charge(self.last_tx.on_link, now);
             self.free = pipe.wakes_after_charge();
         }
+        Shaper::Dummynet.done(now, self.free)
     }
 
     /// Catches up with a pipe that had nothing to send, before a packet arrives at the empty
@@ -293,17 +308,20 @@ impl Port {
         let on_link = self.overhead.on_link(ip_len);
         let Some(VaryingRate::Steps(steps)) = &self.varying else {
             let header = if self.varying.is_some() { TUN_HEADER } else { Bytes(0) };
-            self.last_tx = (ip_len, self.rate.transmit_time(on_link + header));
+            let time = self.rate.transmit_time(on_link + header);
+            self.last_tx = Transmission { ip_len, on_link, time };
             return;
         };
         if self.shaper == Shaper::Htb {
             // `steps` of HTB have no rate of zero.
             self.rate = BitRate::new(steps.bps_at(now)).unwrap_or(self.rate);
             self.credit = self.shaper.credit(self.rate);
-            self.last_tx = (0, self.rate.transmit_time(on_link));
+            let time = self.rate.transmit_time(on_link);
+            self.last_tx = Transmission { ip_len: 0, on_link, time };
         } else {
             let begin = self.free.max(now);
-            self.last_tx = (0, steps.sent_at(begin, on_link).since(begin));
+            let time = steps.sent_at(begin, on_link).since(begin);
+            self.last_tx = Transmission { ip_len: 0, on_link, time };
         }
     }
 
@@ -356,12 +374,18 @@ impl Port {
         Duration::from_nanos(busy.min(end.as_nanos()))
     }
 
+    /// Moves packets that were dropped to `into`, so that the driver can reuse their memory. Not all
+    /// dropped packets are kept for this.
+    pub fn reclaim(&mut self, into: &mut Vec<Packet>) {
+        into.append(&mut self.log.discarded);
+    }
+
     /// Changes the rate of the discipline's own shaper. The packet that was just sent remains
     /// charged at the old rate.
     pub fn change_shaper_rate(&mut self, rate: BitRate) {
         self.qdisc.change_rate(rate);
         self.rate = rate;
-        self.last_tx.0 = 0;
+        self.last_tx.ip_len = 0;
     }
 
     /// Returns whether the packets of one connection and direction leave in the order in which they
@@ -418,6 +442,8 @@ pub struct PortLog {
     pub events: Option<Vec<(Instant, u64, Event)>>,
     /// A digest of the drops and marks.
     pub digest: Digest,
+    /// Up to [`KEPT`] packets that were dropped, until [`Port::reclaim`] takes them.
+    discarded: Vec<Packet>,
 }
 
 fn bump(counts: &mut Vec<u64>, flow: u32) {
@@ -447,6 +473,12 @@ impl Log for PortLog {
         self.digest.fold(packet.id << 1 | u64::from(matches!(event, Event::Mark(_))));
         if let Some(events) = &mut self.events {
             events.push((now, packet.id, event));
+        }
+    }
+
+    fn discard(&mut self, packet: Packet) {
+        if self.discarded.len() < KEPT {
+            self.discarded.push(packet);
         }
     }
 }
@@ -601,6 +633,21 @@ mod tests {
         }
         // CAKE rounds the time of a packet down.
         assert_eq!(left, [0, 999, 1_999]);
+    }
+
+    #[test]
+    fn some_dropped_packets_can_be_reused() {
+        let mut port = port(1_000_000, Overhead::default());
+        (0..1_000 + 10).for_each(|id| port.offer(Packet::plain(id, 0, 1_500), Instant::ZERO));
+        let mut former = vec![Packet::plain(9_999, 0, 40)];
+        port.reclaim(&mut former);
+        let ids: Vec<u64> = former.iter().map(|packet| packet.id).collect();
+        assert!(ids.iter().copied().eq([9_999].into_iter().chain(1_000..1_010)), "{ids:?}");
+        (0..1_000).for_each(|id| port.offer(Packet::plain(id, 0, 1_500), Instant::ZERO));
+        port.reclaim(&mut former);
+        assert_eq!(former.len(), ids.len() + KEPT, "the other packets are freed");
+        port.reclaim(&mut former);
+        assert_eq!(former.len(), ids.len() + KEPT, "no packet is moved twice");
     }
 
     #[test]

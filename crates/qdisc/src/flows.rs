@@ -217,6 +217,11 @@ impl<S> Flows<S> {
     /// moves to the old list, because a flow of single packets could otherwise always be new and
     /// starve the old flows (RFC 8290 §4.2). In Linux a new flow moves only if there are old flows.
     /// Returns whether the flow is now on neither list.
+    #[expect(
+        clippy::inline_always,
+        reason = "most packets empty a queue; a call costs 0.1 % of a run"
+    )]
+    #[inline(always)]
     pub fn emptied(&mut self, index: usize) -> bool {
         let was_new = self.table[index].on == On::New;
         self.remove_first(index);

@@ -31,13 +31,21 @@ pub(crate) struct Conn {
     pub(crate) opened: Instant,
     pub(crate) established: Option<Instant>,
     pub(crate) closed: Option<Instant>,
-    /// The number of bytes read at the home and on the internet.
+    /// The number of bytes read at the home and on the internet, unless the TCPs count them; see
+    /// [`Self::bytes_read`].
     pub(crate) read: [u64; 2],
     /// The counters of the two TCPs, after the TCPs were removed.
     pub(crate) stats: Option<[aqmlab_tcp::Stats; 2]>,
 }
 
 impl Conn {
+    /// Returns the number of bytes read at the home and on the internet.
+    pub(crate) fn bytes_read(&self) -> [u64; 2] {
+        [Side::Home, Side::Wan].map(|side| {
+            self.stats_of(side).map_or(self.read[side.index()], |stats| stats.bytes_delivered)
+        })
+    }
+
     /// Returns the counters of one end of a TCP connection, whether the end still exists or not.
     /// Returns `None` for other connections.
     pub(crate) fn stats_of(&self, side: Side) -> Option<aqmlab_tcp::Stats> {

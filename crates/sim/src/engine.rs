@@ -100,7 +100,7 @@ impl<O: Observer> Engine for World<O> {
     }
 
     fn bytes_read(&self, conn: u32) -> [u64; 2] {
-        self.conns[conn as usize].read
+        self.conns[conn as usize].bytes_read()
     }
 
     fn shaper(&self, app: u32, direction: Direction) -> ShaperStatus {

@@ -48,13 +48,15 @@ impl Link {
 pub(crate) struct Route {
     /// The first link, if there is one.
     first: Option<u32>,
-    /// The line to the host, if packets that leave the first link enter this line without a draw.
-    /// Most routes have one link and no impairments.
+    /// The line to the host, if packets that leave the first link enter this line. Most routes have
+    /// one link.
     direct: Option<u32>,
+    /// Whether packets are subject to impairments after the last link.
+    is_impaired: bool,
     hops: Box<Hops>,
 }
 
-/// The part of a route that packets with a direct line do not need.
+/// The part of a route that packets with a direct line and no impairments do not need.
 struct Hops {
     /// The indices of the delay lines from each link to the next link, and from the last link to
     /// the host. A route without links has only the line to the host.
@@ -81,7 +83,11 @@ impl Route {
     ) -> Option<(u32, Instant)> {
         if let Some(line) = self.direct {
             packet.hop = 1;
-            return Some((line, at));
+            if !self.is_impaired {
+                return Some((line, at));
+            }
+            let jitter = self.hops.draw(packet, at, observer)?;
+            return Some((line, at + jitter));
         }
         self.hops.leave(packet, at, observer)
     }
@@ -102,13 +108,27 @@ impl Hops {
         if hop + 1 < self.lines.len() {
             return Some((line, at));
         }
-        let Some(impairments) = &mut self.impairments else { return Some((line, at)) };
-        let Some(jitter) = impairments.draw() else {
+        let jitter = self.draw(packet, at, observer)?;
+        Some((line, at + jitter))
+    }
+
+    /// Draws the jitter of a packet that leaves the last link at `at`. Returns `None` if the packet
+    /// is lost.
+    #[inline(never)]
+    fn draw(
+        &mut self,
+        packet: &Packet,
+        at: Instant,
+        observer: &mut impl Observer,
+    ) -> Option<Duration> {
+        let Some(impairments) = &mut self.impairments else { return Some(Duration::ZERO) };
+        let jitter = impairments.draw();
+        if jitter.is_none() {
+            rare();
             self.lost += 1;
             observer.lost(packet, at);
-            return None;
-        };
-        Some((line, at + jitter))
+        }
+        jitter
     }
 }
 
@@ -131,6 +151,9 @@ pub(crate) struct RoutePlan {
     pub(crate) impairments: Impairments,
 }
 
+/// The number of packets for which new memory is allocated at a time.
+const NEW_PACKETS: usize = 16;
+
 /// The links, lines, routes and media that packets pass through.
 pub(crate) struct Network<O> {
     pub(crate) now: Instant,
@@ -145,7 +168,7 @@ pub(crate) struct Network<O> {
     pub(crate) digest: Digest,
     pub(crate) packets: u64,
     pub(crate) delivered: u64,
-    /// Packets that have arrived, whose memory is reused for new packets.
+    /// Packets that have left the network, whose memory is reused for new packets.
     former: Vec<Packet>,
     pub(crate) seed: u64,
 }
@@ -202,9 +225,10 @@ impl<O: Observer> Network<O> {
         }
         let first = links.first().map(|&link| link as u32);
         let impairments = (!impairments.is_none()).then_some(impairments);
-        let is_direct = links.len() == 1 && impairments.is_none();
-        let direct = is_direct.then(|| lines[0]);
-        Route { first, direct, hops: Box::new(Hops { lines: lines.into(), impairments, lost: 0 }) }
+        let direct = (links.len() == 1).then(|| lines[0]);
+        let is_impaired = impairments.is_some();
+        let hops = Box::new(Hops { lines: lines.into(), impairments, lost: 0 });
+        Route { first, direct, is_impaired, hops }
     }
 
     fn line(&mut self, key: LineKey) -> u32 {
@@ -251,14 +275,17 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Creates a packet, in the memory of a packet that has arrived if there is such memory. Each
-    /// field is written in place, without a copy of the packet. The caller must set the header,
+    /// Creates a packet, in the memory of a packet that has left the network if there is such memory.
+    /// Each field is written in place, without a copy of the packet. The caller must set the header,
     /// which has its former value.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn create(&mut self, from: &Source, bytes: u32, codepoint: Ecn) -> Packet {
         self.packets += 1;
-        let mut packet = self.former.pop().unwrap_or_default();
+        let mut packet = match self.former.pop() {
+            Some(packet) => packet,
+            None => self.find_memory(),
+        };
         // Without `..`, the compiler reports a new field, which would keep its former value.
         let PacketFields {
             id,
@@ -294,7 +321,20 @@ impl<O: Observer> Network<O> {
         packet
     }
 
-    /// Keeps the memory of a packet that has arrived, for a new packet.
+    /// Returns the memory of a packet that a link dropped, or new memory. New memory is that of
+    /// several packets, because every link is asked for dropped packets before.
+    #[cold]
+    fn find_memory(&mut self) -> Packet {
+        for link in &mut self.links {
+            link.port.reclaim(&mut self.former);
+        }
+        if self.former.is_empty() {
+            self.former.resize_with(NEW_PACKETS, Packet::default);
+        }
+        self.former.pop().unwrap_or_default()
+    }
+
+    /// Keeps the memory of a packet that has left the network, for a new packet.
     #[inline]
     pub(crate) fn recycle(&mut self, packet: Packet) {
         self.former.push(packet);

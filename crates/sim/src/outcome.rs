@@ -110,7 +110,7 @@ fn of_conn(conn: &Conn, all: &[Conn]) -> ConnFindings {
         [Side::Home, Side::Wan]
             .map(|side| conn.stats_of(side).map_or_else(EndCounts::default, |stats| counts(&stats)))
     });
-    let mut read = conn.read;
+    let mut read = conn.bytes_read();
     if let Some(quic) = &conn.quic {
         tcp = Some([0, 1].map(|side: usize| quic_counts(&quic.ends[side].quic.stats())));
         let streams = quic.streams.iter().map(|&stream| all[stream as usize].read);

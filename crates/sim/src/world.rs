@@ -197,15 +197,11 @@ impl<O: Observer> World<O> {
                     conn.established = conn.established.or(Some(now));
                     side == conn.opener
                 }
-                Event::Readable(bytes) => {
-                    conn.read[side.index()] += bytes;
-                    conn.reads
-                }
                 Event::Closed | Event::Aborted => {
                     end.finished = true;
                     false
                 }
-                Event::Writable | Event::PeerFinished => true,
+                Event::Readable(_) | Event::Writable | Event::PeerFinished => true,
             };
             if wanted {
                 if let Some(notice) = notice(event, conn.id, side) {
@@ -284,7 +280,7 @@ impl<O: Observer> World<O> {
             self.on_timer(index, side, Entry::Served);
             return self.settle();
         }
-        conn.read[side.index()] += end.tcp.read();
+        end.tcp.read();
         // Unlike in `drain`, the memory of the own link is reported only if a segment may be sent.
         // A read changes neither this memory nor its limit.
         if end.tcp.has_output() {
@@ -431,9 +427,8 @@ impl<O: Observer> World<O> {
     }
 }
 
-/// Sends the segments of one end, and sets its timer. If the application must be notified of
-/// events, returns `Break` and leaves the timer as it is. Reads are only counted if the application
-/// needs no notice of them.
+/// Sends the segments of one end, and sets its timer. If there are events, returns `Break` and
+/// leaves the timer as it is.
 #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
 #[inline(always)]
 fn drain<O: Observer>(
@@ -449,9 +444,7 @@ fn drain<O: Observer>(
     }
     if end.tcp.has_events() {
         rare();
-        let read = if conn.reads { None } else { end.tcp.poll_sole_read() };
-        let Some(bytes) = read else { return ControlFlow::Break(()) };
-        conn.read[side.index()] += bytes;
+        return ControlFlow::Break(());
     }
     set_timer(end, entry, network);
     ControlFlow::Continue(())

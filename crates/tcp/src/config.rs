@@ -24,6 +24,9 @@ pub struct Config {
     pub send_buffer: Option<u64>,
     /// The largest receive window in bytes; automatic if `None`.
     pub receive_buffer: Option<u64>,
+    /// Whether reads by the application are events ([`crate::Event::Readable`]). They are always
+    /// counted ([`crate::Stats::bytes_delivered`]).
+    pub read_events: bool,
 }
 
 impl Config {
@@ -39,6 +42,7 @@ impl Config {
             quickack: false,
             send_buffer: None,
             receive_buffer: None,
+            read_events: true,
         }
     }
 }

@@ -19,7 +19,7 @@ const SEQUENCE_BITS: u32 = 60;
 pub enum Event {
     /// The handshake is complete.
     Established,
-    /// The application has read this many further bytes, in order.
+    /// The application has read this many further bytes, in order; see [`Config::read_events`].
     Readable(u64),
     /// The send buffer has space again, after a write that was cut short.
     Writable,
@@ -217,18 +217,6 @@ impl Connection {
         self.tcb.events.pop_front()
     }
 
-    /// Removes the next event if it is a read and the only event. Returns the number of bytes read.
-    #[inline]
-    pub fn poll_sole_read(&mut self) -> Option<u64> {
-        let events = &mut self.tcb.events;
-        let &Event::Readable(bytes) = events.front()? else { return None };
-        if events.len() > 1 {
-            return None;
-        }
-        events.clear();
-        Some(bytes)
-    }
-
     /// Returns the time for the next [`Connection::handle_timeout`], or `None` if no timer is set.
     /// Another call may change this time.
     #[inline]
@@ -254,15 +242,14 @@ impl Connection {
         self.reads_next() && !wakeup.opened && !wakeup.has_space
     }
 
-    /// Lets the application read, and returns the number of bytes; see [`Self::only_reads_next`].
-    /// There is no event of this read.
+    /// Lets the application read; see [`Self::only_reads_next`]. There is no event of this read.
     #[expect(clippy::inline_always, reason = "most reads pass; a call costs 1 % of a run")]
     #[inline(always)]
-    pub fn read(&mut self) -> u64 {
+    pub fn read(&mut self) {
         let tcb = &mut self.tcb;
         tcb.clock.set(tcb.timers.wakeup);
         tcb.timers.wakeup = Instant::NEVER;
-        self.stack.read(tcb)
+        self.stack.read(tcb);
     }
 
     /// Sends the data that the application has written since the connection last ran.

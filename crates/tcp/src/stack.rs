@@ -90,9 +90,9 @@ impl StackState {
 
         /// Starts to wake the application.
         fn wake(&mut, tcb: &mut Tcb);
-        /// Lets the application read, without an event. Returns the number of bytes.
+        /// Lets the application read, without an event.
         #[inline]
-        fn read(&mut, tcb: &mut Tcb) -> u64;
+        fn read(&mut, tcb: &mut Tcb);
         /// Handles the wakeup of the application.
         fn on_awake(&mut, tcb: &mut Tcb);
         /// Sends a delayed acknowledgement that is due.

@@ -52,6 +52,8 @@ pub(crate) struct Tcb {
     pub(crate) stats: Stats,
     pub(crate) mtu: u32,
     pub(crate) nodelay: bool,
+    /// Whether reads by the application are events.
+    pub(crate) read_events: bool,
     /// Whether the controller has a pacing rate.
     pub(crate) paces: bool,
     /// Whether the controller sets the congestion window itself.
@@ -100,6 +102,7 @@ impl Tcb {
             stats: Stats::default(),
             mtu: config.mtu,
             nodelay: config.nodelay,
+            read_events: config.read_events,
             paces: false,
             controls_cwnd: false,
             app_acted: false,

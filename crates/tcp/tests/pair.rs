@@ -6,7 +6,7 @@ mod support;
 use std::sync::Arc;
 
 use aqmlab_core::{Duration, Instant};
-use aqmlab_tcp::Profile;
+use aqmlab_tcp::{Config, Profile};
 use proptest::prelude::*;
 use proptest::sample::select;
 use support::{Pair, Wire, config, controllers};
@@ -39,6 +39,30 @@ fn assert_complete(pair: &Pair, bytes: [u64; 2]) {
             pair.ends[1 - at].metrics()
         );
         assert!(seen.finished && seen.closed && !seen.aborted, "end {at}: {seen:?}");
+    }
+}
+
+/// Tests that the application reads all data without an event if reads are not events. All other
+/// events and all segments stay the same.
+#[test]
+fn reads_without_events_are_counted() {
+    for profile in Profile::all() {
+        let [with, without] = [true, false].map(|read_events| {
+            let hosts = [(); 2].map(|()| Config { read_events, ..config(profile.clone(), "reno") });
+            let [client, server] = hosts;
+            let mut pair = Pair::new(client, server, Wire::clean(20), 7);
+            (pair.to_write, pair.closes) = ([100_000, 3_000], [true; 2]);
+            pair.run(HOUR);
+            pair
+        });
+        assert_complete(&with, [100_000, 3_000]);
+        assert_eq!(with.log, without.log, "{}", profile.name);
+        for at in 0..2 {
+            let (seen, read) = (&without.seen[at], with.seen[at].read);
+            assert!(seen.finished && seen.closed, "{}: {seen:?}", profile.name);
+            assert_eq!(seen.read, 0, "{}: no read is an event", profile.name);
+            assert_eq!(without.ends[at].stats().bytes_delivered, read, "{}", profile.name);
+        }
     }
 }
 

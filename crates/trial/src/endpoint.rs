@@ -61,6 +61,7 @@ impl Endpoint {
             quickack: self.spec.quickack.unwrap_or(open.quickack),
             send_buffer: self.spec.send_buffer.map(|bytes| bytes.0),
             receive_buffer: self.spec.receive_buffer.map(|bytes| bytes.0),
+            read_events: open.reads,
         }
     }
 

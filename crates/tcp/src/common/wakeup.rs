@@ -55,15 +55,15 @@ impl Tcb {
         opened
     }
 
-    /// Passes all unread data to the application.
+    /// Passes all unread data to the application, and reports it if reads are events.
     pub(crate) fn deliver_unread(&mut self) {
         let bytes = self.take_unread();
-        if bytes > 0 {
+        if bytes > 0 && self.read_events {
             self.readable(bytes);
         }
     }
 
-    /// Takes all unread data, and returns the number of its bytes.
+    /// Takes and counts all unread data, and returns the number of its bytes.
     #[inline]
     pub(crate) fn take_unread(&mut self) -> u64 {
         let bytes = self.wakeup.unread.take();

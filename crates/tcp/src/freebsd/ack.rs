@@ -158,6 +158,11 @@ impl FreeBsd {
     }
 
     /// Passes the acknowledgement to the congestion control. Outside recovery, the window may grow.
+    #[expect(
+        clippy::inline_always,
+        reason = "every acknowledgement passes; a call costs 0.1 % of a run"
+    )]
+    #[inline(always)]
     pub(super) fn control_congestion(
         &mut self,
         tcb: &mut Tcb,
@@ -261,6 +266,8 @@ impl FreeBsd {
 
 /// Restarts the retransmission timer for the data beyond `ack`, or stops it if there is no such
 /// data. A running persist timer stays.
+#[expect(clippy::inline_always, reason = "every acknowledgement passes; a call costs 0.1 %")]
+#[inline(always)]
 fn restart_timer(tcb: &mut Tcb, ack: u64) {
     if ack == tcb.snd.max {
         if tcb.timers.xmit == XmitTimer::Retransmit {

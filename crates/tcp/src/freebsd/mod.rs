@@ -168,19 +168,20 @@ impl FreeBsd {
         }
     }
 
-    /// Lets the application read all data, without an event, and returns the number of bytes.
+    /// Lets the application read all data, without an event.
     #[inline]
-    pub(crate) fn read(&mut self, tcb: &mut Tcb) -> u64 {
+    pub(crate) fn read(&mut self, tcb: &mut Tcb) {
         let has_data = !tcb.wakeup.unread.is_empty();
-        let bytes = tcb.take_unread();
+        tcb.take_unread();
         if has_data {
             self.output(tcb);
         }
-        bytes
     }
 
     /// Runs the application, which has woken. It reads all data, and learns of new space in the
     /// send buffer.
+    #[expect(clippy::inline_always, reason = "every segment passes; a call costs 0.1 % of a run")]
+    #[inline(always)]
     pub(crate) fn on_awake(&mut self, tcb: &mut Tcb) {
         tcb.timers.wakeup = Instant::NEVER;
         let reads = !tcb.wakeup.unread.is_empty();

@@ -136,6 +136,11 @@ impl FreeBsd {
 
     /// Adds `ticks` to the minimum filter, and `ticks` plus `more` to the estimator. Resets the
     /// number of consecutive timeouts.
+    #[expect(
+        clippy::inline_always,
+        reason = "every acknowledgement passes; a call costs 0.1 % of a run"
+    )]
+    #[inline(always)]
     pub(super) fn add_sample(&mut self, tcb: &mut Tcb, ticks: u64, more: u64) {
         let span = tcb.clock.span(ticks);
         tcb.rtt.sample_min(span.max(tcb.clock.tick()), tcb.clock.now);

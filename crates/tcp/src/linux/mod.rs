@@ -179,16 +179,15 @@ impl Linux {
         }
     }
 
-    /// Lets the application read all data, without an event, and returns the number of bytes. Does
-    /// what [`Self::on_awake`] does for an application that only reads.
+    /// Lets the application read all data, without an event. Does what [`Self::on_awake`] does for
+    /// an application that only reads.
     #[inline]
-    pub(crate) fn read(&mut self, tcb: &mut Tcb) -> u64 {
+    pub(crate) fn read(&mut self, tcb: &mut Tcb) {
         let end = tcb.wakeup.unread.first_end();
-        let bytes = tcb.take_unread();
+        tcb.take_unread();
         if let Some(end) = end {
             self.on_application_read(tcb, end);
         }
-        bytes
     }
 
     /// Passes all unread data to the application. The first call also notifies the application that

@@ -70,6 +70,7 @@ pub(super) fn state(linux: &Linux, tcb: &Tcb) -> String {
         stats,
         mtu,
         nodelay,
+        read_events,
         paces,
         controls_cwnd,
         app_acted,
@@ -79,7 +80,7 @@ pub(super) fn state(linux: &Linux, tcb: &Tcb) -> String {
         format!("{linux:?} {clock:?} {gauges:?} {window:?} {state:?} {options:?} {ecn:?}"),
         format!("{snd:?} {writer:?} {board:?} {rtt:?} {rate:?} {pacer:?} {tx_records:?}"),
         format!("{rcv:?} {wakeup:?} {timers:?} {challenge:?} {out:?} {events:?} {stats:?}"),
-        format!("{mtu} {nodelay} {paces} {controls_cwnd} {app_acted}"),
+        format!("{mtu} {nodelay} {read_events} {paces} {controls_cwnd} {app_acted}"),
     ]
     .join(" ")
 }

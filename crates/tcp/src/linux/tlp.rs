@@ -97,6 +97,11 @@ impl Linux {
 
     /// Sets the timer for a probe as [`Self::schedule_loss_probe`] does. A segment is outstanding,
     /// and a probe is permitted.
+    #[expect(
+        clippy::inline_always,
+        reason = "nearly all acknowledgements pass; a call costs 0.3 % of a run"
+    )]
+    #[inline(always)]
     pub(super) fn set_loss_probe(&mut self, tcb: &mut Tcb, timeout: TimeoutFrom) {
         self.tlp.is_postponed = false;
         let mut span = if tcb.rtt.srtt().is_some() {

@@ -97,7 +97,8 @@ impl Default for QueueReport {
 
 impl QueueReport {
     /// Records that a packet of `ip_len` bytes left at `left` after the sojourn time `sojourn`.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 0.2 % of a run")]
+    #[inline(always)]
     pub fn note(&mut self, frame: &Frame, left: Instant, sojourn: Duration, ip_len: u32) {
         if !self.span.contains(&left.as_nanos()) {
             self.enter(frame, left);
