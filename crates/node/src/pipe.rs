@@ -140,8 +140,8 @@ impl Pipe {
         self.serve(tick);
         self.asked = now;
         self.credit -= i128::from(size.0 * 8 * HZ);
-        self.last = self.served + self.wait();
         self.charged = (self.served, self.credit);
+        self.last = self.served + self.wait();
     }
 
     /// Ends the idle time of the pipe, if it is idle. The credit then becomes zero, unless the pipe
@@ -171,10 +171,16 @@ impl Pipe {
         let debt = self.credit.min(0).unsigned_abs();
         let Ok(debt) = u64::try_from(debt) else {
             rare();
-            // The division of 128 bits takes several times as long.
-            return debt.div_ceil(self.bandwidth.into()) as u64;
+            return self.long_wait();
         };
         debt.div_ceil(self.bandwidth)
+    }
+
+    /// Does what [`Self::wait`] does for any debt. The division of 128 bits takes several times as
+    /// long.
+    #[cold]
+    fn long_wait(&self) -> u64 {
+        self.credit.min(0).unsigned_abs().div_ceil(self.bandwidth.into()) as u64
     }
 }
 
