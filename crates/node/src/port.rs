@@ -28,8 +28,9 @@ pub struct Departure {
 /// The size of a packet, and the time that its transmission takes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Transmission {
+    /// The IP length, or zero if the next packet needs a new computation.
     ip_len: u32,
-    /// The size that the link charges.
+    /// The size with the link's overhead.
     on_link: Bytes,
     time: Duration,
 }
@@ -242,8 +243,9 @@ impl Port {
         Departure { sojourn, done }
     }
 
-    /// Charges a shaper without a function of its own for the packet that is being sent, whose size
-    /// and time are in `last_tx`. Returns the time at which the packet has left the port.
+    /// Charges the shaper for the packet that is being sent, whose size and time are in `last_tx`.
+    /// Returns the time at which the packet has left the port. [`Self::start`] charges a line and
+    /// dummynet itself.
     #[inline(never)]
     fn charge(&mut self, now: Instant) -> Instant {
         match self.shaper {
@@ -275,7 +277,7 @@ impl Port {
         }
     }
 
-    /// Does what [`Self::charge`] does if the shaper is dummynet.
+    /// Charges dummynet's pipe, as [`Self::charge`] does.
     #[inline(never)]
     fn charge_pipe(&mut self, now: Instant) -> Instant {
         if let Some(pipe) = &mut self.pipe {
@@ -301,8 +303,8 @@ impl Port {
         }
     }
 
-    /// Stores the transmission time of a packet of `ip_len` bytes that is taken at `now` in
-    /// `last_tx`. If the rate varies, stores no length, so each packet calls this function.
+    /// Computes `last_tx` for a packet of `ip_len` bytes that is taken at `now`. If the rate has
+    /// steps, stores an IP length of zero, so that this function is called for each packet.
     #[inline(never)]
     fn time(&mut self, ip_len: u32, now: Instant) {
         let on_link = self.overhead.on_link(ip_len);
@@ -374,8 +376,8 @@ impl Port {
         Duration::from_nanos(busy.min(end.as_nanos()))
     }
 
-    /// Moves packets that were dropped to `into`, so that the driver can reuse their memory. Not all
-    /// dropped packets are kept for this.
+    /// Moves the dropped packets that the port keeps to `into`. The driver can reuse their memory.
+    /// The port keeps only a few of them, and frees the others.
     pub fn reclaim(&mut self, into: &mut Vec<Packet>) {
         into.append(&mut self.log.discarded);
     }
@@ -412,7 +414,7 @@ impl Port {
     }
 }
 
-/// The log of a port: counters and, if enabled, each drop and mark.
+/// The log of a port: counters, some dropped packets and, if enabled, each drop and mark.
 #[derive(Debug, Default)]
 pub struct PortLog {
     /// Packets that arrived.

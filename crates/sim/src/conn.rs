@@ -31,8 +31,8 @@ pub(crate) struct Conn {
     pub(crate) opened: Instant,
     pub(crate) established: Option<Instant>,
     pub(crate) closed: Option<Instant>,
-    /// The number of bytes read at the home and on the internet, unless the TCPs count them; see
-    /// [`Self::bytes_read`].
+    /// The number of bytes read at the home and on the internet. If a TCP's reads are not events,
+    /// only the TCP counts them; see [`Self::bytes_read`].
     pub(crate) read: [u64; 2],
     /// The counters of the two TCPs, after the TCPs were removed.
     pub(crate) stats: Option<[aqmlab_tcp::Stats; 2]>,
@@ -41,6 +41,9 @@ pub(crate) struct Conn {
 impl Conn {
     /// Returns the number of bytes read at the home and on the internet.
     pub(crate) fn bytes_read(&self) -> [u64; 2] {
+        if self.reads {
+            return self.read;
+        }
         [Side::Home, Side::Wan].map(|side| {
             self.stats_of(side).map_or(self.read[side.index()], |stats| stats.bytes_delivered)
         })

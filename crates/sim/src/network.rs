@@ -48,10 +48,9 @@ impl Link {
 pub(crate) struct Route {
     /// The first link, if there is one.
     first: Option<u32>,
-    /// The line to the host, if packets that leave the first link enter this line. Most routes have
-    /// one link.
+    /// The line from the first link to the host, if the route has one link, as most routes do.
     direct: Option<u32>,
-    /// Whether packets are subject to impairments after the last link.
+    /// Whether packets may be lost or delayed after the last link.
     is_impaired: bool,
     hops: Box<Hops>,
 }
@@ -105,7 +104,7 @@ impl Hops {
         let hop = usize::from(packet.hop);
         let line = self.lines[hop];
         packet.hop += 1;
-        if hop + 1 < self.lines.len() {
+        if hop + 1 < self.lines.len() || self.impairments.is_none() {
             return Some((line, at));
         }
         let jitter = self.draw(packet, at, observer)?;
@@ -151,7 +150,7 @@ pub(crate) struct RoutePlan {
     pub(crate) impairments: Impairments,
 }
 
-/// The number of packets for which new memory is allocated at a time.
+/// The number of packets that are allocated at a time.
 const NEW_PACKETS: usize = 16;
 
 /// The links, lines, routes and media that packets pass through.
@@ -168,7 +167,7 @@ pub(crate) struct Network<O> {
     pub(crate) digest: Digest,
     pub(crate) packets: u64,
     pub(crate) delivered: u64,
-    /// Packets that have left the network, whose memory is reused for new packets.
+    /// Packets that arrived or were dropped in a queue, whose memory is reused for new packets.
     former: Vec<Packet>,
     pub(crate) seed: u64,
 }
@@ -275,9 +274,9 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Creates a packet, in the memory of a packet that has left the network if there is such memory.
-    /// Each field is written in place, without a copy of the packet. The caller must set the header,
-    /// which has its former value.
+    /// Creates a packet, in the memory of a former packet if there is one. Each field is written in
+    /// place, without a copy of the packet. The caller must set the header, which has its former
+    /// value.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn create(&mut self, from: &Source, bytes: u32, codepoint: Ecn) -> Packet {
@@ -321,8 +320,8 @@ impl<O: Observer> Network<O> {
         packet
     }
 
-    /// Returns the memory of a packet that a link dropped, or new memory. New memory is that of
-    /// several packets, because every link is asked for dropped packets before.
+    /// Returns the memory of a packet that a link dropped. If there is none, allocates memory for
+    /// [`NEW_PACKETS`] packets, because the search visits every link.
     #[cold]
     fn find_memory(&mut self) -> Packet {
         for link in &mut self.links {
@@ -334,7 +333,7 @@ impl<O: Observer> Network<O> {
         self.former.pop().unwrap_or_default()
     }
 
-    /// Keeps the memory of a packet that has left the network, for a new packet.
+    /// Keeps the memory of a packet that has arrived, for a new packet.
     #[inline]
     pub(crate) fn recycle(&mut self, packet: Packet) {
         self.former.push(packet);
@@ -488,5 +487,89 @@ fn launch(
     if let Some(arrives) = line.push(at, ticket, packet) {
         rare();
         agenda.set_with(line.slot, arrives, ticket);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::{Args, BitRate, Direction, Overhead, Rng, UdpHeader, Value};
+    use aqmlab_qdisc::kinds;
+
+    use super::*;
+    use crate::observer::Nobody;
+
+    fn network() -> Network<Nobody> {
+        let mut network = Network::new(Nobody, 1);
+        let kind = kinds::find("pfifo").expect("there is such a kind");
+        let args = Args::defaults(kind.params).with("limit", Value::Count(1));
+        let rate = BitRate::new(1_000_000).expect("the rate is not zero");
+        let rng = Rng::stream(1, "port");
+        let port = Port::new((kind.build)(&args), rate, Overhead::default(), rng);
+        network.add_link("up".into(), port, false);
+        network
+    }
+
+    fn plan(impairments: Impairments) -> RoutePlan {
+        let (delay, jitter) = (Duration::from_millis(10), Duration::ZERO);
+        RoutePlan { links: vec![0], delay, jitter, reorder: false, impairments }
+    }
+
+    /// Returns the impairments of the home's packets in a trial whose routes have these members.
+    fn impairments(route: &str) -> Impairments {
+        let route = format!(r#"{{"links": [0], "delay_ns": 1 {route}}}"#);
+        let json = format!(
+            r#"{{"seed": 1, "duration_ns": 1000000000, "links": [
+            {{"name": "up", "rate_bps": 1000000, "qdisc": {{"kind": "pfifo"}}}}],
+            "apps": [{{"name": "file", "app": {{"kind": "bulk"}}, "start_ns": 0,
+            "up": {route}, "down": {{"links": [], "delay_ns": 1}}}}]}}"#
+        );
+        let spec = aqmlab_trial::parse(&json).expect("it is a trial");
+        Impairments::new(&spec, 0, Direction::Up)
+    }
+
+    #[test]
+    fn new_packets_get_the_memory_of_dropped_packets() {
+        let mut network = network();
+        let routes = [(); 2].map(|()| network.lay(plan(impairments(""))));
+        network.routes.push(routes);
+        let source = Source {
+            flow: 0,
+            conn: 0,
+            tuple_hash: 0,
+            address: 1,
+            peer_address: 2,
+            first_link: Some(0),
+            side: Side::Home,
+            priority: 0,
+            dscp: 0,
+        };
+        let mut send = |count| {
+            for _ in 0..count {
+                let header = Header::Udp(UdpHeader { tag: 0 });
+                network.send(&source, 1_500, Ecn::NotEct, header);
+            }
+            (network.former.len(), network.links[0].port.log.dropped)
+        };
+        // The first packet leaves at once, and the second waits.
+        assert_eq!(send(1), (NEW_PACKETS - 1, 0));
+        assert_eq!(send(NEW_PACKETS - 1), (0, NEW_PACKETS as u64 - 2));
+        assert_eq!(send(1), (NEW_PACKETS - 3, NEW_PACKETS as u64 - 1));
+    }
+
+    #[test]
+    fn a_route_with_one_link_draws_what_any_route_draws() {
+        for route in ["", r#", "loss": 0.3"#, r#", "loss": 0.3, "jitter_ns": 1000"#] {
+            let mut network = network();
+            let [mut short, mut long] = [(); 2].map(|()| network.lay(plan(impairments(route))));
+            for id in 0..100 {
+                let (mut one, mut other) = (Packet::plain(id, 0, 100), Packet::plain(id, 0, 100));
+                let at = Instant::from_millis(id);
+                let left = short.leave(&mut one, at, &mut Nobody);
+                assert_eq!(left, long.hops.leave(&mut other, at, &mut Nobody), "packet {id}");
+                assert_eq!(one, other, "packet {id}");
+            }
+            assert_eq!(short.lost(), long.lost());
+            assert_eq!(short.lost() > 0, route.contains("loss"), "{route}");
+        }
     }
 }

@@ -201,7 +201,12 @@ impl<O: Observer> World<O> {
                     end.finished = true;
                     false
                 }
-                Event::Readable(_) | Event::Writable | Event::PeerFinished => true,
+                // A TCP reports reads only if the application subscribes to them.
+                Event::Readable(bytes) => {
+                    conn.read[side.index()] += bytes;
+                    true
+                }
+                Event::Writable | Event::PeerFinished => true,
             };
             if wanted {
                 if let Some(notice) = notice(event, conn.id, side) {

@@ -52,6 +52,7 @@ fn reads_without_events_are_counted() {
             let [client, server] = hosts;
             let mut pair = Pair::new(client, server, Wire::clean(20), 7);
             (pair.to_write, pair.closes) = ([100_000, 3_000], [true; 2]);
+            pair.reads_directly = !read_events;
             pair.run(HOUR);
             pair
         });

@@ -59,8 +59,8 @@ app = lazy(_declared, COMMANDS)
 _COLLECTIONS = (20_000, 50, 100)
 """The thresholds of Python's garbage collector in this process.
 
-The drawing of figures allocates many objects that refer to each other. With the usual thresholds,
-the collector takes 6 % of the drawing's time and frees hardly anything that stays in memory.
+The drawing of figures allocates many objects that refer to each other. With these thresholds, the
+collector runs less often; see docs/explanation/speed.md.
 """
 
 

@@ -2,6 +2,7 @@
 
 use crate::common::{app, home, number, run};
 use aqmlab_sim::Outcome;
+use aqmlab_trial::Column;
 use serde_json::{Value, json};
 
 /// Tests the download of a line of 10 Mbit/s with a round-trip time of 20 ms.
@@ -54,6 +55,23 @@ fn a_trial_that_ends_in_the_second_stage_reports_the_goodput_of_its_load() {
     let goodput = metric(&outcome, "goodput_up_mbit");
     let most = 10.0 * 1_448.0 / 1_500.0;
     assert!((0.95 * most..most).contains(&goodput), "{goodput} Mbit/s");
+}
+
+/// Tests the test's end, at which the client resets its connections. The data that it has not read
+/// by then is delivered to no application, so it is no goodput.
+#[test]
+fn data_that_the_client_never_reads_is_no_goodput() {
+    let mut test = app("rpm", "rpm", &json!({"direction": "down", "interval": 500_000_000_u64}));
+    test["home"] = json!({"settings": {"wakeup": 20_000_000}});
+    let outcome = run(&home(50.0, 10.0, &json!({"kind": "fq_codel"}), 20, &[test]));
+    let of = |column| number(&outcome, "flows", &[("flow", "rpm"), ("direction", "down")], column);
+    let read = of("goodput_mbit") * 1e6 / 8.0 * (of("active_to_s") - of("active_from_s"));
+    let Some(Column::Float(received)) = outcome.table("conns").unwrap().column("bytes_down") else {
+        panic!("`bytes_down` is no column of numbers");
+    };
+    let unread = received.iter().sum::<f64>() - read;
+    // In 20 ms, 125,000 bytes arrive.
+    assert!((1_448.0..125_000.0).contains(&unread), "{unread} bytes");
 }
 
 #[test]

@@ -38,7 +38,7 @@ impl RttEstimator {
             rttvar: (initial * 4) as i64,
             initial,
             minimum: ticks(profile.rto_min).max(1),
-            maximum: ticks(profile.rto_max),
+            maximum: ticks(profile.rto_max).max(1),
             slop: ticks(profile.rto_slop),
         }
     }

@@ -78,6 +78,8 @@ pub(crate) struct Pair {
     pub(crate) wire: Wire,
     /// Drops the segments for which the function returns `true`.
     pub(crate) drop: Filter,
+    /// Whether wake-ups at which the application only reads are calls of [`Connection::read`].
+    pub(crate) reads_directly: bool,
     /// Every segment sent, with its time and its end.
     pub(crate) log: Vec<(Instant, usize, Segment)>,
     in_air: BTreeMap<(Instant, u64), (usize, Segment)>,
@@ -96,6 +98,7 @@ impl Pair {
             sent: [0; 2],
             wire,
             drop: Box::new(|_, _| false),
+            reads_directly: false,
             log: Vec::new(),
             in_air: BTreeMap::new(),
             next: 0,
@@ -134,7 +137,11 @@ impl Pair {
         } else {
             for end in &mut self.ends {
                 if end.poll_timeout().is_some_and(|at| at <= self.now) {
-                    end.handle_timeout(self.now);
+                    if self.reads_directly && end.only_reads_next() {
+                        end.read();
+                    } else {
+                        end.handle_timeout(self.now);
+                    }
                     let again = end.poll_timeout();
                     assert!(again.is_none_or(|at| at > self.now), "a timer that stays due");
                 }
