@@ -3,25 +3,25 @@
 //! The order is that of the calls' times. Calls at one time are in the order of their requests.
 //!
 //! Anything that can cause an event (a link, a propagation delay, an application, a TCP) is an
-//! *actor*. An actor has at most one entry in the agenda's trees, with the time of its next call.
-//! The size of the trees is therefore the number of actors, not of packets, and changing a time
-//! leaves no stale entry.
+//! *actor*. An actor has at most one entry in the agenda, with the time of its next call. The size
+//! of the agenda is therefore the number of actors, not of packets.
 //!
 //! The actors have two ranks. Links and lines are few, and are called for every packet. Hosts may
-//! be many, and are called rarely. Each rank has its own tree, so that a link's path to the root
-//! does not grow with the number of connections. The wake-ups of applications are in a queue beside
-//! the tree of the hosts, because most calls of the ends of connections are wake-ups. A wake-up
-//! that was replaced stays in the queue and has no effect.
+//! be many, and are called rarely. Links and lines are in a tree, and hosts in a timer wheel. The
+//! wake-ups of applications are in a queue beside the wheel, because most calls of the ends of
+//! connections are wake-ups. A wake-up that was replaced stays in the queue and has no effect.
 //!
-//! `agenda/actor.rs` defines the actors and their ranks, and `agenda/tree.rs` the tree of a rank.
+//! `agenda/actor.rs` defines the actors and their ranks, `agenda/tree.rs` the tree, and
+//! `agenda/wheel.rs` the wheel.
 
 mod actor;
 mod tree;
+mod wheel;
 
 use aqmlab_core::Instant;
 use aqmlab_core::hint::rare;
 
-use self::actor::{Actor, Rank};
+use self::actor::{Actor, Queue, Rank};
 pub(crate) use self::actor::{HostActor, NetworkActor, Slot};
 use crate::reads::Reads;
 
@@ -30,6 +30,9 @@ use crate::reads::Reads;
 const SLOT_BITS: u32 = 20;
 /// The bits of a key that identify the actor.
 const SLOT_MASK: u64 = (1 << SLOT_BITS) - 1;
+
+/// The key of an actor without a request.
+const NEVER: u128 = u128::MAX;
 
 /// A place in the order of calls: the time and, among calls at one time, the order of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +46,7 @@ impl Default for Order {
 
 impl Order {
     /// The place after all calls.
-    pub(crate) const NEVER: Self = Self(tree::NEVER);
+    pub(crate) const NEVER: Self = Self(NEVER);
 
     /// Returns the time of the call.
     #[inline]
@@ -126,7 +129,7 @@ impl Agenda {
     /// withdraws the request.
     #[inline]
     pub(crate) fn set_at<A: Actor>(&mut self, slot: Slot<A>, place: Order) {
-        A::rank_mut(self).tree.replay(slot.index as usize, place.0);
+        A::rank_mut(self).queue.set(slot.index as usize, place.0);
         A::on_change(self);
     }
 
@@ -151,7 +154,7 @@ impl Agenda {
 
     /// Returns the time of the next call of `slot`, or [`Instant::NEVER`].
     pub(crate) fn due<A: Actor>(&self, slot: Slot<A>) -> Instant {
-        Order(A::rank(self).tree.key(slot.index as usize)).time()
+        Order(A::rank(self).queue.key(slot.index as usize)).time()
     }
 
     /// Requests a wake-up at `place`, which [`Self::place`] returned for the end that wakes.
@@ -165,7 +168,7 @@ impl Agenda {
     /// it is not a wake-up.
     #[inline]
     pub(crate) fn take_wake_up(&mut self, place: Order) -> bool {
-        if place.0 == self.hosts.tree.least {
+        if place.0 == self.hosts.queue.least() {
             rare();
             return false;
         }
@@ -177,8 +180,8 @@ impl Agenda {
     /// Returns the place of the next call of the network, or [`Order::NEVER`]. The request remains
     /// until it is changed or cleared.
     #[inline]
-    pub(crate) const fn first_of_network(&self) -> Order {
-        Order(self.network.tree.least)
+    pub(crate) fn first_of_network(&self) -> Order {
+        Order(self.network.queue.least())
     }
 
     /// Returns the place of the next call of a host's actor, or of the next wake-up if it is

@@ -69,10 +69,10 @@ pub(crate) struct End {
     pub(crate) slot: Slot<HostActor>,
     /// The place of the end's next call, or [`Order::NEVER`].
     pub(crate) next: Order,
-    /// Whether the next call is a wake-up of the application. Wake-ups are stored outside the trees
+    /// Whether the next call is a wake-up of the application. Wake-ups are stored outside the wheel
     /// of the agenda.
     pub(crate) reads_next: bool,
-    /// The place of the end's entry in the agenda's tree. If the next call is not a wake-up, the
+    /// The place of the end's entry in the agenda's wheel. If the next call is not a wake-up, the
     /// entry is not later than this call.
     pub(crate) entry: Order,
     pub(crate) finished: bool,

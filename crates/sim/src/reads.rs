@@ -1,7 +1,7 @@
 //! The wake-ups of applications. Most calls of the ends of connections are wake-ups.
 //!
 //! An application wakes shortly after data has arrived, and reads. Wake-ups have places in the
-//! order of all calls, but the agenda stores them in a queue and not in a tree. All hosts with the
+//! order of all calls, but the agenda stores them in a queue of their own. All hosts with the
 //! same profile have the same wake-up latency, so a new wake-up usually belongs at the end of the
 //! queue.
 

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use aqmlab_core::Side;
 
 use super::tree::Tree;
+use super::wheel::Wheel;
 use super::{Agenda, Order, SLOT_MASK};
 
 /// A part of the network that the agenda calls.
@@ -32,7 +33,7 @@ pub(crate) enum HostActor {
 /// The numbers that identify an actor of type `A` in the agenda.
 #[derive(Debug)]
 pub(crate) struct Slot<A> {
-    /// The actor's leaf in the tree of its rank.
+    /// The actor's leaf in the queue of its rank.
     pub(super) index: u32,
     /// The actor's code in keys.
     pub(super) code: u32,
@@ -48,8 +49,27 @@ impl<A> Clone for Slot<A> {
 
 impl<A> Copy for Slot<A> {}
 
+/// A queue of the actors of a rank, which finds the actor with the least key.
+///
+/// A key holds the time in its upper half, and the ticket and the actor in its lower half. One
+/// comparison of keys therefore orders two calls.
+pub(crate) trait Queue: std::fmt::Debug {
+    /// Returns a queue without leaves.
+    fn new() -> Self;
+    /// Returns the least key.
+    fn least(&self) -> u128;
+    /// Returns the key of leaf `index`.
+    fn key(&self, index: usize) -> u128;
+    /// Sets the key of leaf `index`.
+    fn set(&mut self, index: usize, key: u128);
+    /// Adds leaves until there is a leaf `index`.
+    fn make_room(&mut self, index: usize);
+}
+
 /// A type of actors, all of the same rank.
 pub(crate) trait Actor: Copy {
+    /// The queue that orders the calls of the actors of this type.
+    type Queue: Queue;
     /// Returns the actors of this type.
     fn rank(agenda: &Agenda) -> &Rank<Self>;
     /// Returns the actors of this type, for changes.
@@ -58,13 +78,15 @@ pub(crate) trait Actor: Copy {
     fn code(self, index: u32) -> u32;
     /// Returns the actor with this code.
     fn with_code(code: u32, rank: &Rank<Self>) -> Self;
-    /// Updates the places that the agenda derives from the tree of this type.
+    /// Updates the places that the agenda derives from the queue of this type.
     fn on_change(agenda: &mut Agenda);
 }
 
 /// The code has the kind of the actor in its two lowest bits, and then its number, so that the next
 /// actor is found without a table.
 impl Actor for NetworkActor {
+    type Queue = Tree;
+
     #[inline]
     fn rank(agenda: &Agenda) -> &Rank<Self> {
         &agenda.network
@@ -98,6 +120,8 @@ impl Actor for NetworkActor {
 
 /// The code is the number of the leaf.
 impl Actor for HostActor {
+    type Queue = Wheel;
+
     #[inline]
     fn rank(agenda: &Agenda) -> &Rank<Self> {
         &agenda.hosts
@@ -119,27 +143,25 @@ impl Actor for HostActor {
 
     #[inline]
     fn on_change(agenda: &mut Agenda) {
-        agenda.first_of_hosts = Order(agenda.hosts.tree.least).min(agenda.reads.first());
+        agenda.first_of_hosts = Order(agenda.hosts.queue.least()).min(agenda.reads.first());
     }
 }
 
 /// The actors of one rank.
 #[derive(Debug)]
-pub(crate) struct Rank<A> {
-    pub(super) tree: Tree,
+pub(crate) struct Rank<A: Actor> {
+    pub(super) queue: A::Queue,
     /// The actors, by leaf.
     actors: Vec<A>,
     /// The leaves that were freed.
     vacant: Vec<u32>,
 }
 
-impl<A> Rank<A> {
-    pub(super) const fn new() -> Self {
-        Self { tree: Tree::new(), actors: Vec::new(), vacant: Vec::new() }
-    }
-}
-
 impl<A: Actor> Rank<A> {
+    pub(super) fn new() -> Self {
+        Self { queue: A::Queue::new(), actors: Vec::new(), vacant: Vec::new() }
+    }
+
     /// Assigns a leaf to an actor; see [`Agenda::register`].
     pub(super) fn join(&mut self, actor: A) -> Slot<A> {
         let index = self.vacant.pop().unwrap_or(self.actors.len() as u32);
@@ -148,7 +170,7 @@ impl<A: Actor> Rank<A> {
             u64::from(code) <= SLOT_MASK,
             "an agenda has room for 2^20 actors of hosts, and for 2^18 links, lines and media each"
         );
-        self.tree.make_room(index as usize);
+        self.queue.make_room(index as usize);
         match self.actors.get_mut(index as usize) {
             Some(former) => *former = actor,
             None => self.actors.push(actor),

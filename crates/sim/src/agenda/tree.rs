@@ -4,8 +4,8 @@
 //! change of a time repeats the comparisons on the path to the root, up to the first node whose key
 //! stays the same. No other node changes.
 
-/// The key of an actor without a request.
-pub(super) const NEVER: u128 = u128::MAX;
+use super::NEVER;
+use super::actor::Queue;
 
 /// The keys of four siblings. They fill a cache line.
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +29,8 @@ impl Quad {
 }
 
 /// A tournament tree.
-///
-/// A key holds the time in its upper half, and the ticket and the actor in its lower half. One
-/// comparison of keys therefore orders two calls.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     /// The keys of the four children of the root. Up to four actors need no other quad.
     root: Quad,
     /// The quads of the other inner nodes: `lower[n]` holds the keys of the children of node `n`,
@@ -41,16 +38,20 @@ pub(super) struct Tree {
     /// actors are the nodes without a quad.
     lower: Vec<Quad>,
     /// The key of the root.
-    pub(super) least: u128,
+    least: u128,
 }
 
-impl Tree {
-    pub(super) const fn new() -> Self {
+impl Queue for Tree {
+    fn new() -> Self {
         Self { root: Quad::NEVER, lower: Vec::new(), least: NEVER }
     }
 
-    /// Returns the key of leaf `index`.
-    pub(super) fn key(&self, index: usize) -> u128 {
+    #[inline]
+    fn least(&self) -> u128 {
+        self.least
+    }
+
+    fn key(&self, index: usize) -> u128 {
         let node = self.lower.len() + index;
         match node.checked_sub(4) {
             None => self.root.0[node],
@@ -61,7 +62,7 @@ impl Tree {
     /// Sets the key of leaf `index`, and replays the matches on the path to the root, up to the first
     /// node whose key stays the same.
     #[inline]
-    pub(super) fn replay(&mut self, index: usize, key: u128) {
+    fn set(&mut self, index: usize, key: u128) {
         let (mut node, mut least) = (self.lower.len() + index, key);
         while let Some(below) = node.checked_sub(4) {
             node = below / 4;
@@ -76,14 +77,14 @@ impl Tree {
     }
 
     /// Adds levels of inner nodes until there is a leaf `index`.
-    pub(super) fn make_room(&mut self, index: usize) {
+    fn make_room(&mut self, index: usize) {
         // A tree of `n` quads below the root has `3n + 4` leaves.
         while index >= 3 * self.lower.len() + 4 {
             let keys: Vec<_> = (0..index).map(|index| self.key(index)).collect();
             self.root = Quad::NEVER;
             self.lower = vec![Quad::NEVER; 4 * self.lower.len() + 4];
             for (index, key) in keys.into_iter().enumerate() {
-                self.replay(index, key);
+                self.set(index, key);
             }
         }
     }
@@ -106,7 +107,7 @@ mod tests {
             for _ in 0..3 {
                 let at = rng.below(plain.len() as u64) as usize;
                 let key = if rng.below(4) == 0 { NEVER } else { u128::from(rng.below(1_000)) };
-                tree.replay(at, key);
+                tree.set(at, key);
                 plain[at] = key;
                 assert_eq!(Some(&tree.least), plain.iter().min(), "{} leaves", plain.len());
             }

@@ -1,0 +1,241 @@
+//! The wheel of the hosts, which finds the host's actor that is called first.
+//!
+//! The connections of a run have many timers, and most of them are set again before they expire. As
+//! in Linux's timer wheel (`kernel/time/timer.c`), a key therefore joins the unsorted list of a
+//! span of time, its granule, and the list is sorted only when the wheel opens the granule. Unlike
+//! in Linux, no time is rounded.
+//!
+//! The granules of the next half second have a list each. Later keys have no list until the wheel
+//! comes to the first of them.
+
+use aqmlab_core::hint::rare;
+
+use super::actor::Queue;
+use super::{NEVER, Order};
+
+/// The binary logarithm of a granule in nanoseconds. A granule is about one tick of Linux at 250
+/// Hz.
+const GRANULE_BITS: u32 = 22;
+/// The number of granules that have lists.
+const GRANULES: usize = 128;
+
+/// A timer wheel of hosts, whose codes are the numbers of their leaves; see the module's
+/// documentation. A list or `open` may contain keys twice, and former keys, which their leaves no
+/// longer have.
+#[derive(Debug)]
+pub(crate) struct Wheel {
+    /// The key of each leaf.
+    keys: Vec<u128>,
+    /// The keys of the granules after `cursor`.
+    lists: Vec<Vec<u128>>,
+    /// A bit for each list that is not empty.
+    occupied: u128,
+    /// The keys of the granules up to `cursor`, from the greatest to the least.
+    open: Vec<u128>,
+    /// The last granule that was opened.
+    cursor: u64,
+    /// A lower bound of the granules of the keys that have no list.
+    far_from: u64,
+    least: u128,
+}
+
+/// Returns the granule of a key.
+#[inline]
+const fn granule(key: u128) -> u64 {
+    (key >> (64 + GRANULE_BITS)) as u64
+}
+
+impl Queue for Wheel {
+    fn new() -> Self {
+        Self {
+            keys: Vec::new(),
+            lists: vec![Vec::new(); GRANULES],
+            occupied: 0,
+            open: Vec::new(),
+            cursor: 0,
+            far_from: u64::MAX,
+            least: NEVER,
+        }
+    }
+
+    #[inline]
+    fn least(&self) -> u128 {
+        self.least
+    }
+
+    fn key(&self, index: usize) -> u128 {
+        self.keys[index]
+    }
+
+    #[inline]
+    fn set(&mut self, index: usize, key: u128) {
+        let former = std::mem::replace(&mut self.keys[index], key);
+        if key != NEVER {
+            self.insert(key);
+        }
+        if key < self.least || former == self.least {
+            self.find_least();
+        }
+    }
+
+    fn make_room(&mut self, index: usize) {
+        self.keys.resize(self.keys.len().max(index + 1), NEVER);
+    }
+}
+
+impl Wheel {
+    /// Adds a key to the open granules or to a list, unless it is beyond the granules with lists.
+    #[inline]
+    fn insert(&mut self, key: u128) {
+        let granule = granule(key);
+        if granule <= self.cursor {
+            rare();
+            self.insert_open(key);
+        } else if granule - self.cursor < GRANULES as u64 {
+            let list = granule as usize % GRANULES;
+            self.occupied |= 1 << list;
+            self.lists[list].push(key);
+        } else {
+            self.far_from = self.far_from.min(granule);
+        }
+    }
+
+    /// Adds a key to the open granules. Removes former keys if they are the most.
+    #[inline(never)]
+    fn insert_open(&mut self, key: u128) {
+        let place = self.open.partition_point(|other| *other > key);
+        self.open.insert(place, key);
+        if self.open.len() > 2 * self.keys.len() + 16 {
+            let keys = &self.keys;
+            self.open.retain(|key| keys[leaf_of(*key)] == *key);
+        }
+    }
+
+    /// Finds the least key.
+    #[inline(never)]
+    fn find_least(&mut self) {
+        loop {
+            while let Some(&key) = self.open.last() {
+                if self.keys[leaf_of(key)] == key {
+                    self.least = key;
+                    return;
+                }
+                self.open.pop();
+            }
+            if !self.open_next() {
+                self.least = NEVER;
+                return;
+            }
+        }
+    }
+
+    /// Opens the next granule that has keys. Returns false if there is none. No granule is open.
+    fn open_next(&mut self) -> bool {
+        if self.next_granule().is_none_or(|granule| self.far_from <= granule) {
+            rare();
+            self.list_far();
+        }
+        let Some(granule) = self.next_granule() else { return false };
+        self.cursor = granule;
+        let list = granule as usize % GRANULES;
+        self.occupied &= !(1 << list);
+        std::mem::swap(&mut self.open, &mut self.lists[list]);
+        self.open.sort_unstable_by(|one, other| other.cmp(one));
+        true
+    }
+
+    /// Returns the first granule after `cursor` whose list is not empty.
+    #[inline]
+    fn next_granule(&self) -> Option<u64> {
+        let next = self.cursor + 1;
+        let occupied = self.occupied.rotate_right(next as u32 % GRANULES as u32);
+        (occupied != 0).then(|| next + u64::from(occupied.trailing_zeros()))
+    }
+
+    /// Moves the wheel to the first granule with a key, and makes the lists again from all keys.
+    /// There is at least half a second between two calls, or no list has a key.
+    #[cold]
+    fn list_far(&mut self) {
+        let first = self.keys.iter().copied().min().unwrap_or(NEVER);
+        self.far_from = u64::MAX;
+        if first == NEVER {
+            return;
+        }
+        self.cursor = granule(first) - 1;
+        for list in &mut self.lists {
+            list.clear();
+        }
+        self.occupied = 0;
+        for index in 0..self.keys.len() {
+            if self.keys[index] != NEVER {
+                self.insert(self.keys[index]);
+            }
+        }
+    }
+}
+
+/// Returns the leaf whose key this is.
+#[inline]
+fn leaf_of(key: u128) -> usize {
+    Order(key).code() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Rng;
+
+    use super::*;
+
+    /// Returns the key of a call of leaf `index` at `time`.
+    fn key(time: u64, ticket: u64, index: usize) -> u128 {
+        u128::from(time) << 64 | u128::from(ticket << 20 | index as u64)
+    }
+
+    #[test]
+    fn it_finds_the_least_key_over_all_spans_of_time() {
+        for leaves in [1, 3, 40] {
+            let mut rng = Rng::stream(1, "wheel");
+            let (mut wheel, mut plain) = (Wheel::new(), vec![NEVER; leaves]);
+            wheel.make_room(leaves - 1);
+            let mut now = 0;
+            for ticket in 0..50_000 {
+                let index = rng.below(leaves as u64) as usize;
+                // The call is due after a nanosecond to a century.
+                let span = rng.below(1 << 62) >> rng.below(62);
+                let key = if rng.below(4) == 0 { NEVER } else { key(now + span, ticket, index) };
+                wheel.set(index, key);
+                plain[index] = key;
+                if rng.below(3) > 0 {
+                    let least = wheel.least();
+                    assert_eq!(Some(&least), plain.iter().min(), "{leaves} leaves, {ticket}");
+                    // As in a run, the least key is called and then replaced.
+                    if least != NEVER && (least >> 64) as u64 >> 61 == 0 {
+                        now = now.max((least >> 64) as u64);
+                        let after = rng.below(4) * rng.below(1 << 30);
+                        let next = self::key(now + after, ticket, leaf_of(least));
+                        wheel.set(leaf_of(least), next);
+                        plain[leaf_of(least)] = next;
+                    }
+                }
+                assert!((0..leaves).all(|index| wheel.key(index) == plain[index]));
+            }
+            let turns = (now >> GRANULE_BITS) / GRANULES as u64;
+            assert!(turns > 100, "{leaves} leaves: {turns} turns");
+        }
+    }
+
+    #[test]
+    fn former_keys_of_open_granules_do_not_accumulate() {
+        let mut wheel = Wheel::new();
+        wheel.make_room(1);
+        wheel.set(0, key(1 << 40, 0, 0));
+        assert_eq!(wheel.cursor, 1 << (40 - GRANULE_BITS), "the granule is open");
+        for ticket in 1..100_000 {
+            wheel.set(1, key(1 << 39, ticket, 1));
+            wheel.set(1, NEVER);
+            assert_eq!(wheel.least(), key(1 << 40, 0, 0));
+            wheel.set(1, key((1 << 40) + 1, ticket, 1));
+            assert!(wheel.open.len() <= 2 * 2 + 16);
+        }
+    }
+}
