@@ -3,7 +3,7 @@
 use aqmlab_trial::{Column, Table};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 
 /// Returns the columns of `table` by name: numpy arrays, and lists of str for words.
 pub(crate) fn to_python(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
@@ -14,8 +14,11 @@ pub(crate) fn to_python(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDi
             Column::Count(values) => columns.set_item(name, values.into_pyarray(py))?,
             Column::Flag(values) => columns.set_item(name, values.into_pyarray(py))?,
             Column::Word(indices, words) => {
-                let texts = indices.iter().map(|&index| words[index as usize].as_str());
-                columns.set_item(name, PyList::new(py, texts.collect::<Vec<_>>())?)?;
+                // All rows with a word share its object, because creating an object takes longer
+                // than counting a reference.
+                let words: Vec<_> = words.iter().map(|word| PyString::new(py, word)).collect();
+                let rows = indices.iter().map(|&index| &words[index as usize]);
+                columns.set_item(name, PyList::new(py, rows)?)?;
             }
         }
     }
