@@ -249,22 +249,26 @@ impl DelayedAck {
         let mut ato = self.ato.unwrap_or(Duration::ZERO);
         if ato > self.least {
             rare();
-            ato = ato.min(self.bound(tcb));
+            ato = self.limited(ato, tcb);
         }
         ato.min(self.most)
     }
 
-    /// Returns the limit of a delay that is longer than the minimum.
-    #[inline(never)]
-    fn bound(&self, tcb: &Tcb) -> Duration {
-        let mut bound = tcb.clock.round(MAX_DELAY);
-        if self.pingpong || self.pushed {
-            bound = self.most;
+    /// Limits a delay that is longer than the minimum. The limits are whole ticks. They are rounded
+    /// up, so a delay that does not exceed the exact limit need not be compared with the ticks.
+    #[expect(clippy::inline_always, reason = "with many flows nearly all data passes")]
+    #[inline(always)]
+    fn limited(&self, mut ato: Duration, tcb: &Tcb) -> Duration {
+        if ato > MAX_DELAY && !self.pingpong && !self.pushed {
+            rare();
+            ato = ato.min(tcb.clock.round(MAX_DELAY));
         }
-        if let Some(srtt) = tcb.rtt.srtt() {
-            bound = bound.min(tcb.clock.round(srtt).max(self.least));
+        if let Some(srtt) = tcb.rtt.srtt()
+            && ato > srtt
+        {
+            ato = ato.min(tcb.clock.round(srtt).max(self.least));
         }
-        bound
+        ato
     }
 
     /// Counts a duplicate acknowledgement at `nxt` as compressed, unless `limit` is reached or it
