@@ -40,6 +40,10 @@ impl Scoreboard {
 
     /// Records that a tag of [`SPLITTING`] is about to be set for the segment.
     pub(super) fn split_skb(&mut self, id: u32) {
+        let sent = self.get(id);
+        if sent.is(SPLITTING) || (sent.ends_skb && self.begins_skb(id)) {
+            return;
+        }
         let skb = self.skb_of(id);
         if !self.is_split(skb.clone()) {
             self.skbs.added += skb.len() as u32 - 1;
@@ -55,15 +59,20 @@ impl Scoreboard {
     /// Records that the first segment is about to be removed.
     pub(super) fn shrink_first_skb(&mut self) {
         let first = self.first();
-        self.skbs.sent -= u32::from(self.get(first).ends_skb);
-        let skb = self.skb_of(first);
-        if self.get(first).is_sacked() && self.is_sacked_at(first + 1) {
+        let sent = self.get(first);
+        let (is_split, ends_skb) = (sent.is(SPLITTING), sent.ends_skb);
+        if sent.is_sacked() && self.is_sacked_at(first + 1) {
             self.skbs.merged -= 1;
         }
-        let is_removed = skb.len() == 1 || !self.is_split(skb.clone());
-        if !is_removed {
-            let is_still_split = self.is_split(first + 1..skb.end);
-            self.skbs.added -= if is_still_split { 1 } else { skb.len() as u32 - 1 };
+        if ends_skb {
+            self.skbs.sent -= 1;
+        } else if self.skbs.added > 0 {
+            let skb = self.skb_of(first);
+            if self.is_split(first + 1..skb.end) {
+                self.skbs.added -= 1;
+            } else if is_split {
+                self.skbs.added -= skb.len() as u32 - 1;
+            }
         }
     }
 
@@ -84,13 +93,18 @@ impl Scoreboard {
     /// Returns the ids of the segments that were sent in the same `skb` and are outstanding.
     fn skb_of(&self, id: u32) -> Range<u32> {
         let (mut start, mut end) = (id, id + 1);
-        while start > self.first() && !self.get(start - 1).ends_skb {
+        while !self.begins_skb(start) {
             start -= 1;
         }
         while self.holds(end) && !self.get(end - 1).ends_skb {
             end += 1;
         }
         start..end
+    }
+
+    /// Returns whether no outstanding segment before `id` was sent in the same `skb`.
+    fn begins_skb(&self, id: u32) -> bool {
+        id == self.first() || self.get(id - 1).ends_skb
     }
 
     fn is_split(&self, mut skb: Range<u32>) -> bool {
