@@ -1,5 +1,7 @@
 //! The kernel's coarse clock, in which CUBIC and BBR measure time.
 
+use std::num::NonZero;
+
 use aqmlab_core::{Bounds, Duration, Instant, Param, Value};
 
 /// The parameter for the number of clock ticks per second of a Linux host (`HZ`).
@@ -16,6 +18,9 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cc) struct Jiffies {
     hz: u64,
+    /// The length of a tick in nanoseconds, if it is whole, as it is on most hosts. Most divisions
+    /// are then unnecessary.
+    whole_tick: Option<NonZero<u64>>,
     /// The tick to which [`Self::advance`] has advanced, with its first nanosecond and the first
     /// nanosecond of the next tick.
     tick: u64,
@@ -27,7 +32,9 @@ impl Jiffies {
     /// Returns a clock of `hz` ticks per second, limited to between one tick per second and one per
     /// microsecond.
     pub(in crate::cc) fn new(hz: u64) -> Self {
-        Self { hz: hz.clamp(1, 1_000_000), tick: 0, from: 0, until: 0 }
+        let hz = hz.clamp(1, 1_000_000);
+        let whole_tick = if SECOND % hz == 0 { NonZero::new(SECOND / hz) } else { None };
+        Self { hz, whole_tick, tick: 0, from: 0, until: 0 }
     }
 
     /// Returns the number of ticks per second.
@@ -55,7 +62,11 @@ impl Jiffies {
     }
 
     /// Returns the first nanosecond of a tick.
+    #[inline]
     const fn start_of(self, tick: u64) -> u64 {
+        if let Some(tick_ns) = self.whole_tick {
+            return tick.saturating_mul(tick_ns.get());
+        }
         (tick / self.hz * SECOND).saturating_add((tick % self.hz * SECOND).div_ceil(self.hz))
     }
 
@@ -73,7 +84,11 @@ impl Jiffies {
     }
 
     // Converts whole seconds separately, so that years of nanoseconds do not overflow.
+    #[inline]
     const fn whole(self, nanos: u64) -> u64 {
+        if let Some(tick_ns) = self.whole_tick {
+            return nanos / tick_ns.get();
+        }
         (nanos / SECOND) * self.hz + (nanos % SECOND) * self.hz / SECOND
     }
 }

@@ -22,6 +22,9 @@ const BETA_SCALE: u64 = 1_024;
 const CUBE_RTT_SCALE: u64 = 41 * 10;
 /// `1/C` in the unit of K³. K is in 1024ths of a second.
 const CUBE_FACTOR: u64 = (1 << 40) / CUBE_RTT_SCALE;
+/// The distance from the plateau, in 1024ths of a second, below which the cubic function fits into
+/// 64 bits.
+const NEAR_PLATEAU: u64 = 1 << 18;
 /// Reno's growth with CUBIC's β: the window grows by one segment when this many eighths of the
 /// window are acknowledged (`beta_scale`).
 const FRIENDLY_SCALE: u64 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
@@ -172,10 +175,15 @@ impl Law {
     /// Returns the value of the cubic function `t` 1024ths of a second after the start of the
     /// epoch.
     fn target(&self, t: u64) -> u64 {
-        let offset = u128::from(t.abs_diff(self.k));
-        let cube = offset.saturating_mul(offset).saturating_mul(offset);
-        let scaled = cube.saturating_mul(u128::from(CUBE_RTT_SCALE)) >> 40;
-        let delta = scaled.min(u128::from(u32::MAX)) as u64;
+        let offset = t.abs_diff(self.k);
+        let delta = if offset < NEAR_PLATEAU {
+            (offset * offset * offset * CUBE_RTT_SCALE) >> 40
+        } else {
+            let offset = u128::from(offset);
+            let cube = offset.saturating_mul(offset).saturating_mul(offset);
+            let scaled = cube.saturating_mul(u128::from(CUBE_RTT_SCALE)) >> 40;
+            scaled.min(u128::from(u32::MAX)) as u64
+        };
         if t < self.k { self.origin.saturating_sub(delta) } else { self.origin + delta }
     }
 
