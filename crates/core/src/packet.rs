@@ -5,6 +5,7 @@
 //! driver keeps.
 
 use std::ops::{Deref, DerefMut};
+use std::slice;
 
 use crate::hint::rare;
 use crate::{Bytes, Instant, QuicDatagram};
@@ -393,13 +394,21 @@ impl TcpFlags {
 
 /// Selective acknowledgements (RFC 2018), stored relative to the cumulative acknowledgement.
 ///
-/// A duplicate-SACK block (RFC 2883) may begin below `ack`, so the offsets are signed. The blocks
-/// are boxed, because most packets have none.
+/// A duplicate-SACK block (RFC 2883) may begin below `ack`, so the offsets are signed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SackBlocks(Option<Box<Blocks>>);
+pub struct SackBlocks(Blocks);
 
+/// The blocks. Several blocks are boxed, because most packets have none, and most of the others one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Blocks {
+enum Blocks {
+    #[default]
+    None,
+    One((i32, i32)),
+    Several(Box<List>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct List {
     len: u8,
     blocks: [(i32, i32); 4],
 }
@@ -408,33 +417,50 @@ impl SackBlocks {
     /// Adds the block `[start, end)`. `ack` is the segment's cumulative acknowledgement. A full
     /// list ignores the block.
     pub fn push(&mut self, ack: u64, start: u64, end: u64) {
-        let inner = self.0.get_or_insert_default();
-        if let Some(slot) = inner.blocks.get_mut(usize::from(inner.len)) {
-            *slot = (relative(start, ack), relative(end, ack));
-            inner.len += 1;
+        let block = (relative(start, ack), relative(end, ack));
+        match &mut self.0 {
+            Blocks::None => self.0 = Blocks::One(block),
+            Blocks::One(first) => {
+                let blocks = [*first, block, (0, 0), (0, 0)];
+                self.0 = Blocks::Several(Box::new(List { len: 2, blocks }));
+            }
+            Blocks::Several(list) => {
+                if let Some(slot) = list.blocks.get_mut(usize::from(list.len)) {
+                    *slot = block;
+                    list.len += 1;
+                }
+            }
         }
     }
 
     /// Returns the number of blocks.
     #[inline]
     pub fn len(&self) -> usize {
-        self.0.as_ref().map_or(0, |inner| usize::from(inner.len))
+        self.offsets().len()
     }
 
     /// Returns whether there are no blocks.
     #[inline]
     pub const fn is_empty(&self) -> bool {
-        self.0.is_none()
+        matches!(self.0, Blocks::None)
+    }
+
+    /// Returns the offsets of the blocks from the segment's cumulative acknowledgement.
+    #[inline]
+    fn offsets(&self) -> &[(i32, i32)] {
+        match &self.0 {
+            Blocks::None => &[],
+            Blocks::One(block) => slice::from_ref(block),
+            Blocks::Several(list) => &list.blocks[..usize::from(list.len)],
+        }
     }
 
     /// Returns the blocks as absolute ranges `[start, end)`. `ack` is the segment's cumulative
     /// acknowledgement.
     pub fn iter(&self, ack: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.0.iter().flat_map(|inner| &inner.blocks[..usize::from(inner.len)]).map(
-            move |&(start, end)| {
-                (ack.wrapping_add_signed(start.into()), ack.wrapping_add_signed(end.into()))
-            },
-        )
+        self.offsets().iter().map(move |&(start, end)| {
+            (ack.wrapping_add_signed(start.into()), ack.wrapping_add_signed(end.into()))
+        })
     }
 }
 
