@@ -192,6 +192,16 @@ impl<T: Default> Ring<T> {
         }
     }
 
+    /// Returns the value at the back, if there is one.
+    #[inline]
+    pub fn back_mut(&mut self) -> Option<&mut T> {
+        if self.is_empty() {
+            return None;
+        }
+        let place = self.place(self.tail.wrapping_sub(1));
+        Some(&mut self.places[place])
+    }
+
     /// Returns the values from the front to the back.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         (0..self.len()).map(|index| &self.places[self.place_of(index)])
@@ -266,6 +276,7 @@ mod tests {
             assert_eq!((queue.len(), queue.is_empty()), (plain.len(), plain.is_empty()));
             assert_eq!(queue.end(), queue.first() + plain.len());
             assert_eq!((queue.front(), queue.back()), (plain.front(), plain.back()));
+            assert_eq!(queue.back_mut(), plain.back_mut());
             if let Some(last) = plain.len().checked_sub(1) {
                 *queue.get_mut(queue.first() + last) += 1;
                 plain[last] += 1;

@@ -4,7 +4,7 @@
 //! `tcp_ecn_send`).
 
 use aqmlab_core::hint::rare;
-use aqmlab_core::{Ecn, SackBlocks, TcpFlags, TcpHeader};
+use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
 
 use crate::tcb::Tcb;
 
@@ -101,15 +101,12 @@ impl Tcb {
 
     /// Sends a segment after the handshake. Adds the SACK blocks and the ECN bits to `header`.
     ///
-    /// Most segments have neither. The functions that add them get the header by value, so that the
-    /// compiler need not store it before it joins the queue.
+    /// Most segments have neither. The function that adds ECN bits gets the header by value, so that
+    /// the compiler need not store it before it joins the queue. The SACK blocks are added in the
+    /// queue.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 1 % of a run")]
     #[inline(always)]
-    pub(crate) fn emit(&mut self, mut header: TcpHeader, transmission: Transmission) {
-        if self.rcv.sack.is_due() {
-            rare();
-            header = self.with_sacks(header);
-        }
+    pub(crate) fn emit(&mut self, header: TcpHeader, transmission: Transmission) {
         if self.options.ecn {
             rare();
             let (header, ecn) = self.with_ecn(header, transmission);
@@ -117,22 +114,25 @@ impl Tcb {
         } else {
             self.enqueue(header, Ecn::NotEct, transmission);
         }
+        if self.rcv.sack.is_due() {
+            rare();
+            self.add_sacks();
+        }
     }
 
-    /// Adds the due SACK blocks that fit.
+    /// Adds the due SACK blocks that fit to the last segment in the queue.
     #[inline(never)]
-    fn with_sacks(&mut self, mut header: TcpHeader) -> TcpHeader {
+    fn add_sacks(&mut self) {
+        let Some(Segment { header, .. }) = self.out.back_mut() else { return };
         let space = OPTIONS_SPACE - u32::from(header.options_len);
         // A retransmission keeps its size. SACK is omitted if the packet would be too large.
         let room = (self.mtu - 40 - u32::from(header.options_len)).saturating_sub(header.payload);
         let limit = space.min(room).saturating_sub(4) / 8;
-        let mut sack = SackBlocks::default();
-        self.rcv.sack.report(limit as usize, |start, end| sack.push(header.ack, start, end));
-        if !sack.is_empty() {
-            header.options_len += 4 + 8 * sack.len() as u8;
-            header.sack = sack;
+        let ack = header.ack;
+        self.rcv.sack.report(limit as usize, |start, end| header.sack.push(ack, start, end));
+        if !header.sack.is_empty() {
+            header.options_len += 4 + 8 * header.sack.len() as u8;
         }
-        header
     }
 
     /// Adds the ECN bits of a connection that uses ECN. Also returns the ECN field of the segment's
