@@ -1,8 +1,8 @@
 //! Plain bursts: several segments of new data that differ only in their bytes and in PSH.
 //!
-//! A burst is plain if it carries neither SACK blocks nor ECN bits nor the FIN, if the host's queue
-//! and the controller keep no records of segments, and if no outstanding segment has a tag. Nearly
-//! all bursts of a transfer are plain. What is the same for all segments is then done once.
+//! A burst is plain if it carries neither SACK blocks nor ECN bits nor the FIN, and if the host's
+//! queue and the controller keep no records of segments. Nearly all bursts of a transfer are plain.
+//! What is the same for all segments is then done once.
 //!
 //! [`Linux::send_plain`] does what [`Linux::send_segments`] does for such a burst. A new feature of
 //! segments must be added to both, or must make [`Linux::is_plain`] return false.
@@ -27,7 +27,6 @@ impl Linux {
             && tcb.options.rcv_shift > 0
             && !tcb.tx_records.are_kept
             && !self.tsq.counts_memory()
-            && tcb.board.is_untagged()
     }
 
     /// Sends a plain burst of `bytes` in segments of up to `mss` bytes. The last segment has the
@@ -104,9 +103,16 @@ mod tests {
             let tags = if rng.below(2) == 0 { PUSH } else { 0 };
             let (now, received) = (rng.below(50), rng.below(2) == 0);
             let (timestamps, bursts_before) = (rng.below(2) == 0, rng.below(6));
+            let loss = rng.below(6);
             for (linux, tcb) in &mut ends {
                 (tcb.options.rcv_shift, tcb.options.timestamps) = (7, timestamps);
                 testing::send(tcb, outstanding);
+                match loss {
+                    1 if outstanding > 1 => tcb.board.set_sacked(1),
+                    2 if outstanding > 0 => tcb.mark_lost(0),
+                    3 if outstanding > 0 => assert!(linux.retransmit(tcb, 0)),
+                    _ => {}
+                }
                 if received {
                     linux.enter_quick_ack(tcb, 1);
                     linux.delack.schedule();
