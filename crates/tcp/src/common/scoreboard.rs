@@ -43,9 +43,8 @@ pub(crate) struct Scoreboard {
     /// The id of the last segment in transmission order; [`NONE`] if the list is empty. Valid only
     /// while the list is linked.
     tail: u32,
-    /// The id of the first segment that was sent after the last change of the list. The list is
-    /// linked while an earlier segment is outstanding.
-    unchanged_from: u32,
+    /// The list is linked while a segment with an id below this one is outstanding.
+    linked_until: u32,
     /// The number of segments tagged S. Without SACK, each counted duplicate acknowledgement stands
     /// for one such segment.
     sacked_out: u32,
@@ -74,7 +73,7 @@ impl Default for Scoreboard {
             queue: Ring::default(),
             head: NONE,
             tail: NONE,
-            unchanged_from: 0,
+            linked_until: 0,
             sacked_out: 0,
             lost_out: 0,
             retrans_out: 0,

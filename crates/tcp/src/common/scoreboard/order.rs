@@ -3,14 +3,19 @@
 //!
 //! Source: Linux 6.1 `tsorted_sent_queue` of `struct tcp_sock`.
 //!
-//! Without losses the list has all segments in sequence order. The segments are linked only at the
-//! first change of this order, and as long as a segment that was sent before the last change is
-//! outstanding. Most segments of a transfer therefore never need links.
+//! Only retransmissions change the order of the list. Until the first of them, and when the segments
+//! that were retransmitted are acknowledged, the list is in sequence order and needs no links: it
+//! has the segments with the tag [`LISTED`]. Most segments of a transfer therefore never need links.
+//! If many segments have left the list, the others are linked, so that a search need not pass the
+//! many.
 
 use aqmlab_core::Instant;
 
 use super::Scoreboard;
 use super::sent::{EVER_RETRANS, LISTED, NONE, Sent};
+
+/// The number of segments tagged S or L above which the list is linked.
+const MANY: u32 = 16;
 
 impl Scoreboard {
     /// Records that the segment was retransmitted at `now`, and moves it to the end of the list.
@@ -18,6 +23,10 @@ impl Scoreboard {
     #[inline]
     pub(crate) fn resend(&mut self, id: u32, now: Instant) -> &mut Sent {
         self.delist(id);
+        if !self.is_linked() {
+            self.link();
+        }
+        self.linked_until = self.linked_until.max(id + 1);
         self.split_skb(id);
         let sent = self.get_mut(id);
         (sent.sent, sent.part) = (now, 0);
@@ -26,19 +35,20 @@ impl Scoreboard {
         self.get_mut(id)
     }
 
-    /// Returns whether the list is linked. Otherwise it has all segments in sequence order.
+    /// Returns whether the list is linked. Otherwise it is in sequence order.
     #[inline]
     pub(super) const fn is_linked(&self) -> bool {
-        self.first() < self.unchanged_from
+        self.first() < self.linked_until
     }
 
-    /// Links all segments in sequence order, unless they are linked. The list is about to change.
-    fn prepare_change(&mut self) {
-        if !self.is_linked() {
-            (self.head, self.tail) = (NONE, NONE);
-            self.ids().for_each(|id| self.append(id));
+    /// Links the segments of a list in sequence order.
+    fn link(&mut self) {
+        (self.head, self.tail) = (NONE, NONE);
+        for id in self.ids() {
+            if self.get(id).is(LISTED) {
+                self.append(id);
+            }
         }
-        self.unchanged_from = self.end_id();
     }
 
     /// Links `id` behind the last segment in the list.
@@ -56,8 +66,15 @@ impl Scoreboard {
 
     /// Removes the segment from the list, if it is in the list.
     pub(crate) fn delist(&mut self, id: u32) {
-        self.prepare_change();
-        self.take_from_list(id);
+        if self.is_linked() {
+            self.take_from_list(id);
+            return;
+        }
+        self.get_mut(id).flags &= !LISTED;
+        if self.left_out() > MANY {
+            self.link();
+            self.linked_until = self.end_id();
+        }
     }
 
     /// Removes the segment from the linked list, if it is in the list.
@@ -91,7 +108,7 @@ impl Scoreboard {
         if self.is_linked() {
             return (self.head != NONE).then_some(self.head);
         }
-        self.front_id()
+        self.listed_from(self.first())
     }
 
     /// Returns the id of the segment after `id` in the list, if there is one.
@@ -100,6 +117,17 @@ impl Scoreboard {
             let after = self.get(id).after;
             return (after != NONE).then_some(after);
         }
-        (id + 1 < self.end_id()).then_some(id + 1)
+        self.listed_from(id + 1)
+    }
+
+    /// Returns the id of the first segment from `id` on that is in the list, if there is one.
+    fn listed_from(&self, mut id: u32) -> Option<u32> {
+        while self.holds(id) {
+            if self.get(id).is(LISTED) {
+                return Some(id);
+            }
+            id += 1;
+        }
+        None
     }
 }
