@@ -54,6 +54,8 @@ pub(crate) struct Scoreboard {
     retrans_out: u32,
     /// The end of the highest segment tagged S.
     fack: u64,
+    /// The id behind the highest segment tagged S.
+    after_fack: u32,
     /// The id of the segment, if stored, at which the search for the next retransmission starts
     /// (`retransmit_skb_hint`).
     hint: Option<u32>,
@@ -62,9 +64,9 @@ pub(crate) struct Scoreboard {
     lost_hint: Option<(u32, u32)>,
     /// The number of `skb`s of the outstanding segments.
     skbs: Skbs,
-    /// The SACK blocks of the last acknowledgement, in sequence order. Their data is skipped in the
-    /// next acknowledgement (`recv_sack_cache`).
-    cache: [(u64, u64); 4],
+    /// The SACK blocks of the last acknowledgement, in sequence order, and their number. Their data
+    /// is skipped in the next acknowledgement (`recv_sack_cache`).
+    cache: ([(u64, u64); 4], usize),
 }
 
 impl Default for Scoreboard {
@@ -78,10 +80,11 @@ impl Default for Scoreboard {
             lost_out: 0,
             retrans_out: 0,
             fack: 0,
+            after_fack: 0,
             hint: None,
             lost_hint: None,
             skbs: Skbs::default(),
-            cache: [(0, 0); 4],
+            cache: ([(0, 0); 4], 0),
         }
     }
 }
@@ -196,6 +199,17 @@ impl Scoreboard {
         self.queue.partition_point(|sent| sent.end() <= seq) as u32
     }
 
+    /// Returns [`Self::id_at`] for the start of selectively acknowledged data. In most cases the
+    /// data follows the highest segment tagged S.
+    #[inline]
+    pub(crate) fn id_of_block(&self, start: u64) -> u32 {
+        if start != self.fack || self.sacked_out == 0 {
+            return self.id_at(start);
+        }
+        debug_assert_eq!(self.after_fack, self.id_at(start), "the highest segment is outstanding");
+        self.after_fack
+    }
+
     /// Adds a segment that was just transmitted.
     #[inline]
     pub(crate) fn push(&mut self, sent: Sent) {
@@ -278,21 +292,21 @@ impl Scoreboard {
         self.first()..self.end_id()
     }
 
-    /// Returns the SACK blocks of the last acknowledgement, in sequence order.
-    pub(crate) const fn cached_blocks(&self) -> [(u64, u64); 4] {
+    /// Returns the SACK blocks of the last acknowledgement, in sequence order, and their number.
+    pub(crate) const fn cached_blocks(&self) -> ([(u64, u64); 4], usize) {
         self.cache
     }
 
-    /// Stores the SACK blocks of the last acknowledgement.
-    pub(crate) fn cache_blocks(&mut self, blocks: [(u64, u64); 4]) {
-        self.cache = blocks;
+    /// Stores the first `count` of `blocks` as the SACK blocks of the last acknowledgement.
+    pub(crate) fn cache_blocks(&mut self, blocks: [(u64, u64); 4], count: usize) {
+        self.cache = (blocks, count);
     }
 }
 
 /// Calls `visit` for the parts of `[start, end)` that the `cached` blocks do not cover. The blocks
 /// are in sequence order.
 pub(crate) fn fresh_parts(
-    cached: &[(u64, u64); 4],
+    cached: &[(u64, u64)],
     mut start: u64,
     end: u64,
     mut visit: impl FnMut(u64, u64),

@@ -84,20 +84,21 @@ impl FreeBsd {
         header: &TcpHeader,
         sample: &mut PendingSample,
     ) -> bool {
-        let cached = tcb.board.cached_blocks();
+        let (cached, known) = tcb.board.cached_blocks();
         let (mut valid, mut count) = ([(0, 0); 4], 0);
         for (start, end) in header.sack.iter(header.ack) {
             let above = start > tcb.snd.una && start > header.ack && start < end;
             if above && end <= tcb.snd.max && count < valid.len() {
                 valid[count] = (start, end);
                 count += 1;
-                fresh_parts(&cached, start, end, |from, to| mark_sacked(tcb, from, to, sample));
+                let visit = |from, to| mark_sacked(tcb, from, to, sample);
+                fresh_parts(&cached[..known], start, end, visit);
             }
         }
         let news = self.holes.update(tcb.snd.una, header.ack, &valid[..count]);
         if count > 0 {
-            valid.sort_unstable();
-            tcb.board.cache_blocks(valid);
+            valid[..count].sort_unstable();
+            tcb.board.cache_blocks(valid, count);
         }
         news
     }
@@ -283,7 +284,7 @@ fn restart_timer(tcb: &mut Tcb, ack: u64) {
 
 /// Marks the segments that lie wholly in `[start, end)` as selectively acknowledged.
 fn mark_sacked(tcb: &mut Tcb, start: u64, end: u64, sample: &mut PendingSample) {
-    let mut id = tcb.board.id_at(start);
+    let mut id = tcb.board.id_of_block(start);
     while tcb.board.holds(id) {
         let sent = *tcb.board.get(id);
         if sent.seq >= end {

@@ -7,7 +7,7 @@ use aqmlab_core::TcpHeader;
 
 use super::Linux;
 use super::ack::{AckState, flag};
-use crate::common::scoreboard::{ANY_RETRANS, LOST, RETRANS, SACKED, fresh_parts};
+use crate::common::scoreboard::{ANY_RETRANS, LOST, RETRANS, SACKED, Sent, fresh_parts};
 use crate::state::CaState;
 use crate::tcb::Tcb;
 
@@ -36,19 +36,21 @@ impl Linux {
             return;
         }
         let blocks = self.read_blocks(tcb, header, has_duplicate, ack.prior_una);
-        let cached =
-            if tcb.board.sacked_out() == 0 { [(0, 0); 4] } else { tcb.board.cached_blocks() };
+        let (cached, mut known) = tcb.board.cached_blocks();
+        if tcb.board.sacked_out() == 0 {
+            known = 0;
+        }
         for i in 0..blocks.count {
             let (start, end) = blocks.list[i];
             if blocks.duplicate == Some(i) {
                 self.walk(tcb, (start, end), Report::Duplicate, ack);
             } else {
-                fresh_parts(&cached, start, end, |from, to| {
+                fresh_parts(&cached[..known], start, end, |from, to| {
                     self.walk(tcb, (from, to), Report::Arrival, ack);
                 });
             }
         }
-        tcb.board.cache_blocks(blocks.list);
+        tcb.board.cache_blocks(blocks.list, blocks.count);
         if self.recovery.ca() != CaState::Loss || self.undo.is_possible() {
             self.reordering.on_overtaken(tcb, ack.reordered);
         }
@@ -155,7 +157,7 @@ impl Linux {
         report: Report,
         ack: &mut AckState,
     ) {
-        let mut id = tcb.board.id_at(start);
+        let mut id = tcb.board.id_of_block(start);
         while tcb.board.holds(id) {
             let sent = tcb.board.get(id);
             if sent.seq >= end {
@@ -186,7 +188,7 @@ impl Linux {
         }
         if flags & SACKED == 0 {
             self.rack.advance(tcb, &sent);
-            self.tag_first(tcb, id, ack);
+            self.tag_first(tcb, (id, &sent), ack);
         }
         if report == Report::Duplicate {
             tcb.board.unmark_retransmitted(id);
@@ -195,9 +197,8 @@ impl Linux {
     }
 
     /// Tags a segment that is selectively acknowledged for the first time.
-    fn tag_first(&mut self, tcb: &mut Tcb, id: u32, ack: &mut AckState) {
+    fn tag_first(&mut self, tcb: &mut Tcb, (id, sent): (u32, &Sent), ack: &mut AckState) {
         let fack = tcb.board.highest_sack(tcb.snd.una);
-        let sent = *tcb.board.get(id);
         if sent.is(RETRANS) {
             // If the segment does not count as lost, its retransmission counts as in flight.
             if sent.is(LOST) {

@@ -11,7 +11,9 @@ impl Scoreboard {
         let sent = self.get_mut(id);
         sent.flags |= SACKED;
         let end = sent.end();
-        self.fack = if self.sacked_out == 0 { end } else { self.fack.max(end) };
+        if self.sacked_out == 0 || end > self.fack {
+            (self.fack, self.after_fack) = (end, id + 1);
+        }
         self.sacked_out += 1;
         self.delist(id);
         if let Some((hint, count)) = &mut self.lost_hint
