@@ -72,6 +72,11 @@ pub(crate) struct Words {
 }
 
 impl Words {
+    /// Takes memory for `rows` more rows.
+    pub(crate) fn reserve(&mut self, rows: usize) {
+        self.indices.reserve(rows);
+    }
+
     /// Adds a row with `word`.
     pub(crate) fn push(&mut self, word: &str) {
         let index = self.index(word);

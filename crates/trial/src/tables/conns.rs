@@ -1,10 +1,10 @@
 //! Tables of connections and of the state of their senders.
 
-use aqmlab_core::{Instant, Side};
+use aqmlab_core::Side;
 
 use super::View;
-use super::columns::{Numbers, count, ms, seconds};
-use crate::findings::{ConnFindings, EndCounts, TcpEvents, TcpSample};
+use super::columns::{Numbers, count, floats, ms, seconds};
+use crate::findings::{ConnFindings, EndCounts, TcpEvents};
 use crate::table::{Table, Words};
 
 impl View<'_> {
@@ -25,21 +25,30 @@ impl View<'_> {
     pub(super) fn tcp_series(&self) -> Table {
         let (mut names, mut sides) = (Words::default(), Words::default());
         let samples = self.findings.samples.as_ref().map_or(&[][..], |samples| &samples.tcp);
-        let mut numbers = Numbers::like(state(&BLANK, 0));
-        numbers.reserve(samples.len());
+        let conns = &self.findings.conns;
         // Successive samples are of different connections, so the index of each word is kept.
-        let mut places = vec![None; self.findings.conns.len()];
+        let (mut places, mut of_side) = (vec![None; conns.len()], [None; 2]);
+        names.reserve(samples.len());
+        sides.reserve(samples.len());
         for sample in samples {
-            let conn = &self.findings.conns[sample.conn as usize];
-            let place = &mut places[sample.conn as usize];
-            let index = *place.get_or_insert_with(|| names.index(self.name(conn.flow)));
+            let conn = sample.conn as usize;
+            let name = || names.index(self.name(conns[conn].flow));
+            let index = *places[conn].get_or_insert_with(name);
             names.push_index(index);
-            sides.push(if sample.side == Side::Home { "home" } else { "wan" });
-            numbers.row(state(sample, conn.number));
+            let side = || sides.index(if sample.side == Side::Home { "home" } else { "wan" });
+            let index = *of_side[sample.side.index()].get_or_insert_with(side);
+            sides.push_index(index);
         }
-        let mut columns = vec![("flow", names.column()), ("side", sides.column())];
-        columns.extend(numbers.into_columns());
-        Table::new(columns)
+        Table::new(vec![
+            ("flow", names.column()),
+            ("side", sides.column()),
+            ("conn", floats(samples, |sample| f64::from(conns[sample.conn as usize].number))),
+            ("t_s", floats(samples, |sample| sample.at.as_secs_f64())),
+            ("cwnd_bytes", floats(samples, |sample| sample.cwnd_bytes as f64)),
+            ("ssthresh_bytes", floats(samples, |sample| count(sample.ssthresh_bytes))),
+            ("srtt_ms", floats(samples, |sample| ms(sample.srtt))),
+            ("in_flight_bytes", floats(samples, |sample| sample.in_flight_bytes as f64)),
+        ])
     }
 }
 
@@ -64,26 +73,5 @@ fn connection(conn: &ConnFindings, ends: &[EndCounts; 2]) -> [(&'static str, f64
         ("fast_recoveries", known(|events| events.fast_recoveries)),
         ("spurious_undos", known(|events| events.spurious_undos)),
         ("ece_reductions", known(|events| events.ece_reductions)),
-    ]
-}
-
-const BLANK: TcpSample = TcpSample {
-    at: Instant::ZERO,
-    conn: 0,
-    side: Side::Home,
-    cwnd_bytes: 0,
-    ssthresh_bytes: None,
-    srtt: None,
-    in_flight_bytes: 0,
-};
-
-fn state(sample: &TcpSample, number: u32) -> [(&'static str, f64); 6] {
-    [
-        ("conn", f64::from(number)),
-        ("t_s", sample.at.as_secs_f64()),
-        ("cwnd_bytes", sample.cwnd_bytes as f64),
-        ("ssthresh_bytes", count(sample.ssthresh_bytes)),
-        ("srtt_ms", ms(sample.srtt)),
-        ("in_flight_bytes", sample.in_flight_bytes as f64),
     ]
 }

@@ -1,11 +1,11 @@
 //! The tables of the time series of flows and applications, and the table of the applications'
 //! metrics.
 
-use aqmlab_core::{Duration, Instant};
+use aqmlab_core::Instant;
 use aqmlab_measure::{Bin, Windows};
 
 use super::View;
-use super::columns::{Numbers, ms};
+use super::columns::ms;
 use crate::grain::Grain;
 use crate::table::{Column, Table, Words};
 
@@ -32,26 +32,32 @@ impl View<'_> {
     }
 
     pub(super) fn rtt(&self) -> Table {
-        let (mut names, mut directions, mut counts) =
-            (Words::default(), Words::default(), Vec::new());
+        let (mut names, mut directions) = (Words::default(), Words::default());
         let step_s = Grain::of(self.spec).step.as_secs_f64();
-        let mut numbers = Numbers::like(bin(&EMPTY, step_s));
-        numbers.reserve(self.ways().map(|(.., report)| report.rtt_series.len()).sum());
         for (flow, direction, report) in self.ways() {
             names.push_rows(self.name(flow), report.rtt_series.len());
             directions.push_rows(direction.name(), report.rtt_series.len());
-            counts.extend(report.rtt_series.iter().map(|one| one.n));
-            for one in &report.rtt_series {
-                numbers.row(bin(one, step_s));
-            }
         }
-        let mut columns = vec![
+        Table::new(vec![
             ("flow", names.column()),
             ("direction", directions.column()),
-            ("n", Column::Count(counts)),
-        ];
-        columns.extend(numbers.into_columns());
-        Table::new(columns)
+            ("n", Column::Count(self.of_bins(|bin| bin.n))),
+            ("t_s", Column::Float(self.of_bins(|bin| (bin.step as f64 + 0.5) * step_s))),
+            ("rtt_min_ms", Column::Float(self.of_bins(|bin| ms(Some(bin.min))))),
+            ("rtt_p50_ms", Column::Float(self.of_bins(|bin| ms(Some(bin.p50))))),
+            ("rtt_mean_ms", Column::Float(self.of_bins(|bin| ms(Some(bin.mean))))),
+            ("rtt_max_ms", Column::Float(self.of_bins(|bin| ms(Some(bin.max))))),
+        ])
+    }
+
+    /// Returns the `value` of each bin of the round trips.
+    fn of_bins<T>(&self, value: impl Fn(&Bin) -> T) -> Vec<T> {
+        let bins = self.ways().map(|(.., report)| report.rtt_series.len()).sum();
+        let mut values = Vec::with_capacity(bins);
+        for (.., report) in self.ways() {
+            values.extend(report.rtt_series.iter().map(&value));
+        }
+        values
     }
 
     pub(super) fn apps(&self) -> Table {
@@ -88,24 +94,4 @@ impl View<'_> {
             ("value", Column::Float(values)),
         ])
     }
-}
-
-const EMPTY: Bin = Bin {
-    step: 0,
-    n: 0,
-    min: Duration::ZERO,
-    mean: Duration::ZERO,
-    max: Duration::ZERO,
-    p50: Duration::ZERO,
-};
-
-fn bin(bin: &Bin, step_s: f64) -> [(&'static str, f64); 5] {
-    let &Bin { step, min, mean, max, p50, .. } = bin;
-    [
-        ("t_s", (step as f64 + 0.5) * step_s),
-        ("rtt_min_ms", ms(Some(min))),
-        ("rtt_p50_ms", ms(Some(p50))),
-        ("rtt_mean_ms", ms(Some(mean))),
-        ("rtt_max_ms", ms(Some(max))),
-    ]
 }
