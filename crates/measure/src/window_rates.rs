@@ -84,8 +84,10 @@ impl WindowRates {
         }
         let bytes = match &self.counts {
             Counts::Exact(counts) => {
-                let mut sorted: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
-                sorted.sort_by(f64::total_cmp);
+                // Integers are sorted faster.
+                let mut sorted = counts.clone();
+                sorted.sort_unstable();
+                let sorted: Vec<f64> = sorted.into_iter().map(|count| count as f64).collect();
                 qs.map(|q| crate::quantile(&sorted, q).unwrap_or_default())
             }
             Counts::Many(many) => {
