@@ -14,6 +14,8 @@ use aqmlab_core::hint::rare;
 /// The number of slots in an octave.
 const SLOTS: usize = 512;
 const SLOT_BITS: u32 = SLOTS.trailing_zeros();
+/// The number of slots that are looked at together for values.
+const GROUP: usize = 8;
 /// The number of octaves. The index of an octave is the number of leading zeros of its values. The
 /// last octave holds all values below 512.
 const OCTAVES: usize = LAST + 1;
@@ -132,12 +134,13 @@ impl Histogram {
 
     /// Returns the ranks of the durations, from which quantiles are computed.
     pub fn ranks(&self) -> Ranks {
-        let mut end = 0;
-        let steps = self.occupied().map(|(value, n)| {
+        let (mut steps, mut end) = (Vec::new(), 0);
+        // `for_each` takes fewer instructions per slot than a loop or `collect`.
+        self.occupied().for_each(|(value, n)| {
             end += n;
-            Step { end, value }
+            steps.push(Step { end, value });
         });
-        Ranks { steps: steps.collect(), count: self.count, min: self.min, max: self.max }
+        Ranks { steps, count: self.count, min: self.min, max: self.max }
     }
 
     /// Returns the middle and the count of every non-empty slot, in rising order, for distribution
@@ -148,7 +151,10 @@ impl Histogram {
 
     fn occupied(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.octaves.iter().enumerate().rev().flat_map(move |(octave, slots)| {
-            let slots = slots.iter().flat_map(|slots| slots.iter().enumerate());
+            // Most slots are empty, so several slots at a time are passed over.
+            let groups = slots.iter().flat_map(|slots| slots.chunks_exact(GROUP).enumerate());
+            let occupied = groups.filter(|(_, group)| group.iter().fold(0, |any, n| any | n) > 0);
+            let slots = occupied.flat_map(|(number, group)| (number * GROUP..).zip(group));
             slots.filter(|&(_, &n)| n > 0).map(move |(slot, &n)| {
                 let excess = self.excess.get(&(octave, slot)).copied().unwrap_or_default();
                 let value = middle(octave, slot).clamp(self.min, self.max);
