@@ -39,6 +39,8 @@ pub(super) struct Cubic {
     law: Law,
     /// The minimum delay in microseconds; zero before the first sample.
     delay_min: u64,
+    /// The number of ticks that cover `delay_min`.
+    delay_ticks: u64,
     /// The number of segments acknowledged towards the next increase.
     credit: u64,
     /// The number of bytes acknowledged towards the next whole segment.
@@ -80,6 +82,7 @@ impl Cubic {
             slow_start: SlowStart::named(args.word("hystart")),
             law: Law::default(),
             delay_min: 0,
+            delay_ticks: 0,
             credit: 0,
             partial: 0,
             snd_nxt: 0,
@@ -117,7 +120,7 @@ impl Cubic {
 
     fn reset(&mut self, now: Instant) {
         self.law = Law::default();
-        self.delay_min = 0;
+        (self.delay_min, self.delay_ticks) = (0, 0);
         self.slow_start.restart(now, self.snd_nxt);
     }
 }
@@ -151,8 +154,8 @@ impl Law {
             Some(start) => start,
             None => self.begin_epoch(cwnd, acked, now),
         };
-        let ticks = now - start + cubic.clock.covering_micros(cubic.delay_min);
-        let target = self.target((ticks << 10) / cubic.clock.hz());
+        let ticks = now - start + cubic.delay_ticks;
+        let target = self.target((ticks << 10) / cubic.hz);
         self.cnt = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
         // Without a known maximum, the window grows by at least 5 % per round trip.
         if self.last_max_cwnd == 0 {
@@ -202,8 +205,10 @@ impl Law {
 
 /// The inputs of the cubic function from the controller.
 struct Terms {
-    clock: Jiffies,
-    delay_min: u64,
+    /// The number of ticks per second.
+    hz: u64,
+    /// The number of ticks that cover the minimum delay.
+    delay_ticks: u64,
     friendliness: bool,
 }
 
@@ -229,6 +234,7 @@ impl CongestionControl for Cubic {
         let delay = rtt.as_micros().max(1);
         if self.delay_min == 0 || delay < self.delay_min {
             self.delay_min = delay;
+            self.delay_ticks = self.clock.covering_micros(delay);
         }
         self.slow_start.sample(window, ack, rtt, self.delay_min);
     }
@@ -249,8 +255,8 @@ impl CongestionControl for Cubic {
         let (cwnd, now) = (cwnd.max(1), self.clock.advance(ack.now));
         self.law.ack_cnt += acked;
         if !self.law.is_fresh(cwnd, now, self.clock.hz()) {
-            let (clock, delay_min) = (self.clock, self.delay_min);
-            let terms = Terms { clock, delay_min, friendliness: self.friendliness };
+            let (hz, delay_ticks) = (self.clock.hz(), self.delay_ticks);
+            let terms = Terms { hz, delay_ticks, friendliness: self.friendliness };
             self.law.update(cwnd, acked, now, &terms);
         }
         let grown = self.additive_increase(acked);
