@@ -180,16 +180,17 @@ impl Linux {
         let mut wait: Option<Duration> = None;
         let mut next = tcb.board.oldest();
         while let Some(id) = next {
-            next = tcb.board.next_oldest(id);
-            let sent = *tcb.board.get(id);
+            let sent = tcb.board.get(id);
             if sent.is(LOST) && !sent.is(RETRANS) {
+                next = tcb.board.next_oldest(id);
                 continue;
             }
-            if self.rack.is_later(&sent) {
+            if self.rack.is_later(sent) {
                 break;
             }
-            let remaining = self.rack.remaining(now, &sent, window);
+            let remaining = self.rack.remaining(now, sent, window);
             wait = wait.max(remaining);
+            next = tcb.board.next_oldest(id);
             if remaining.is_none() {
                 tcb.mark_lost(id);
                 tcb.board.delist(id);
