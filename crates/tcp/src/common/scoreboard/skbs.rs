@@ -7,8 +7,6 @@
 //! The scoreboard stores how much splits and merges change the number, because a send buffer reads
 //! it several times during each recovery, when hundreds of segments are outstanding.
 
-use std::ops::Range;
-
 use super::Scoreboard;
 use super::sent::{EVER_RETRANS, SACKED};
 
@@ -40,14 +38,23 @@ impl Scoreboard {
 
     /// Records that a tag of [`SPLITTING`] is about to be set for the segment.
     pub(super) fn split_skb(&mut self, id: u32) {
-        let sent = self.get(id);
-        if sent.is(SPLITTING) || (sent.ends_skb && self.begins_skb(id)) {
+        if self.get(id).is(SPLITTING) {
             return;
         }
-        let skb = self.skb_of(id);
-        if !self.is_split(skb.clone()) {
-            self.skbs.added += skb.len() as u32 - 1;
+        let (mut start, mut end) = (id, id);
+        while !self.begins_skb(start) {
+            start -= 1;
+            if self.get(start).is(SPLITTING) {
+                return;
+            }
         }
+        while !self.ends_skb(end) {
+            end += 1;
+            if self.get(end).is(SPLITTING) {
+                return;
+            }
+        }
+        self.skbs.added += end - start;
     }
 
     /// Records that the tag S is set for the segment.
@@ -67,11 +74,15 @@ impl Scoreboard {
         if ends_skb {
             self.skbs.sent -= 1;
         } else if self.skbs.added > 0 {
-            let skb = self.skb_of(first);
-            if self.is_split(first + 1..skb.end) {
+            let (mut last, mut is_still_split) = (first, false);
+            while !self.ends_skb(last) {
+                last += 1;
+                is_still_split |= self.get(last).is(SPLITTING);
+            }
+            if is_still_split {
                 self.skbs.added -= 1;
             } else if is_split {
-                self.skbs.added -= skb.len() as u32 - 1;
+                self.skbs.added -= last - first;
             }
         }
     }
@@ -82,24 +93,16 @@ impl Scoreboard {
         (self.skbs.added, self.skbs.merged) = (0, 0);
         let mut at = self.first();
         while self.holds(at) {
-            let skb = self.skb_of(at);
-            at = skb.end;
-            if self.is_split(skb.clone()) {
-                self.skbs.added += skb.len() as u32 - 1;
+            let (start, mut is_split) = (at, self.get(at).is(SPLITTING));
+            while !self.ends_skb(at) {
+                at += 1;
+                is_split |= self.get(at).is(SPLITTING);
             }
+            if is_split {
+                self.skbs.added += at - start;
+            }
+            at += 1;
         }
-    }
-
-    /// Returns the ids of the segments that were sent in the same `skb` and are outstanding.
-    fn skb_of(&self, id: u32) -> Range<u32> {
-        let (mut start, mut end) = (id, id + 1);
-        while !self.begins_skb(start) {
-            start -= 1;
-        }
-        while self.holds(end) && !self.get(end - 1).ends_skb {
-            end += 1;
-        }
-        start..end
     }
 
     /// Returns whether no outstanding segment before `id` was sent in the same `skb`.
@@ -107,8 +110,9 @@ impl Scoreboard {
         id == self.first() || self.get(id - 1).ends_skb
     }
 
-    fn is_split(&self, mut skb: Range<u32>) -> bool {
-        skb.any(|id| self.get(id).is(SPLITTING))
+    /// Returns whether no outstanding segment behind `id` was sent in the same `skb`.
+    fn ends_skb(&self, id: u32) -> bool {
+        self.get(id).ends_skb || !self.holds(id + 1)
     }
 
     fn is_sacked_at(&self, id: u32) -> bool {
@@ -128,9 +132,9 @@ mod tests {
         let has_tags = board.sacked_out + board.retrans_out > 0;
         let (mut count, mut in_run, mut at) = (0, false, board.first());
         while board.holds(at) {
-            let skb = board.skb_of(at);
+            let skb = at..(at..).find(|id| board.ends_skb(*id)).expect("the last ends an skb") + 1;
             at = skb.end;
-            if !has_tags || !board.is_split(skb.clone()) {
+            if !has_tags || !skb.clone().any(|id| board.get(id).is(SPLITTING)) {
                 count += 1;
                 in_run = false;
                 continue;
