@@ -290,7 +290,7 @@ impl Linux {
                     tcb.size_segments_within_half_window();
                 }
             }
-            if tcb.snd.unsent() > 0 {
+            if tcb.snd.unsent() > 0 && tcb.board.is_empty() {
                 self.restart_after_idle(tcb);
             }
         }
