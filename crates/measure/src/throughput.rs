@@ -55,6 +55,7 @@ impl Active {
     /// `step`.
     pub(crate) fn new(span: &Range<Instant>, step: Duration, width: Duration) -> Self {
         let (start, end) = (span.start.as_nanos(), span.end.as_nanos());
+        let steps = end.saturating_sub(start) / step.as_nanos();
         Self {
             span: start..end.max(start),
             step: step.as_nanos(),
@@ -65,7 +66,7 @@ impl Active {
             recent: VecDeque::new(),
             sum: 0,
             bytes: 0,
-            windows: WindowRates::new(width),
+            windows: WindowRates::new(width, steps),
         }
     }
 

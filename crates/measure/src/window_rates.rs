@@ -37,9 +37,11 @@ impl Default for Counts {
 }
 
 impl WindowRates {
-    /// Returns an empty distribution for windows of length `width`.
-    pub(crate) fn new(width: Duration) -> Self {
-        Self { width, ..Self::default() }
+    /// Returns an empty distribution for windows of length `width`, with memory for `windows` of
+    /// them.
+    pub(crate) fn new(width: Duration, windows: u64) -> Self {
+        let counts = Counts::Exact(Vec::with_capacity(windows.min(EXACT as u64) as usize));
+        Self { width, counts, ..Self::default() }
     }
 
     /// Adds `n` windows with `bytes` each.
@@ -117,7 +119,7 @@ mod tests {
     use super::*;
 
     fn rates(counts: impl IntoIterator<Item = u64>) -> WindowRates {
-        let mut rates = WindowRates::new(Duration::from_secs(1));
+        let mut rates = WindowRates::new(Duration::from_secs(1), 0);
         for bytes in counts {
             rates.record(bytes, 1);
         }
