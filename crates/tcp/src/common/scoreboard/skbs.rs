@@ -67,23 +67,29 @@ impl Scoreboard {
     pub(super) fn shrink_first_skb(&mut self) {
         let first = self.first();
         let sent = self.get(first);
-        let (is_split, ends_skb) = (sent.is(SPLITTING), sent.ends_skb);
+        let (has_tag, ends_skb) = (sent.is(SPLITTING), sent.ends_skb);
         if sent.is_sacked() && self.is_sacked_at(first + 1) {
             self.skbs.merged -= 1;
         }
         if ends_skb {
             self.skbs.sent -= 1;
         } else if self.skbs.added > 0 {
-            let (mut last, mut is_still_split) = (first, false);
-            while !self.ends_skb(last) {
-                last += 1;
-                is_still_split |= self.get(last).is(SPLITTING);
-            }
-            if is_still_split {
-                self.skbs.added -= 1;
-            } else if is_split {
-                self.skbs.added -= last - first;
-            }
+            self.shrink_first_split(has_tag);
+        }
+    }
+
+    /// Records that the first segment is about to be removed from its `skb`, which has others. The
+    /// segment may have a tag that split the `skb`.
+    fn shrink_first_split(&mut self, has_tag: bool) {
+        let (mut last, mut is_still_split) = (self.first(), false);
+        while !self.ends_skb(last) {
+            last += 1;
+            is_still_split |= self.get(last).is(SPLITTING);
+        }
+        if is_still_split {
+            self.skbs.added -= 1;
+        } else if has_tag {
+            self.skbs.added -= last - self.first();
         }
     }
 
