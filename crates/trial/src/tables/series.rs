@@ -12,12 +12,18 @@ use crate::table::{Column, Table, Words};
 impl View<'_> {
     pub(super) fn windows(&self) -> Table {
         let (mut names, mut directions) = (Words::default(), Words::default());
-        let (mut times, mut rates) = (Vec::new(), Vec::new());
         let whole = Instant::ZERO..self.spec.end();
         let grain = Grain::of(self.spec);
         let windows = Windows { step: grain.step, width: grain.window };
-        for (flow, direction, report) in self.ways().filter(|_| self.spec.measure.series) {
-            let samples = windows.series(&report.steps, whole.clone());
+        let ways = self.ways().filter(|_| self.spec.measure.series);
+        let series: Vec<_> = ways
+            .map(|(flow, way, report)| (flow, way, windows.series(&report.steps, whole.clone())))
+            .collect();
+        let rows = series.iter().map(|(.., samples)| samples.len()).sum();
+        names.reserve(rows);
+        directions.reserve(rows);
+        let (mut times, mut rates) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        for (flow, direction, samples) in series {
             names.push_rows(self.name(flow), samples.len());
             directions.push_rows(direction.name(), samples.len());
             times.extend(samples.iter().map(|sample| sample.at.as_secs_f64()));
@@ -34,6 +40,9 @@ impl View<'_> {
     pub(super) fn rtt(&self) -> Table {
         let (mut names, mut directions) = (Words::default(), Words::default());
         let step_s = Grain::of(self.spec).step.as_secs_f64();
+        let rows = self.ways().map(|(.., report)| report.rtt_series.len()).sum();
+        names.reserve(rows);
+        directions.reserve(rows);
         for (flow, direction, report) in self.ways() {
             names.push_rows(self.name(flow), report.rtt_series.len());
             directions.push_rows(direction.name(), report.rtt_series.len());
@@ -41,19 +50,18 @@ impl View<'_> {
         Table::new(vec![
             ("flow", names.column()),
             ("direction", directions.column()),
-            ("n", Column::Count(self.of_bins(|bin| bin.n))),
-            ("t_s", Column::Float(self.of_bins(|bin| (bin.step as f64 + 0.5) * step_s))),
-            ("rtt_min_ms", Column::Float(self.of_bins(|bin| ms(Some(bin.min))))),
-            ("rtt_p50_ms", Column::Float(self.of_bins(|bin| ms(Some(bin.p50))))),
-            ("rtt_mean_ms", Column::Float(self.of_bins(|bin| ms(Some(bin.mean))))),
-            ("rtt_max_ms", Column::Float(self.of_bins(|bin| ms(Some(bin.max))))),
+            ("n", Column::Count(self.of_bins(rows, |bin| bin.n))),
+            ("t_s", Column::Float(self.of_bins(rows, |bin| (bin.step as f64 + 0.5) * step_s))),
+            ("rtt_min_ms", Column::Float(self.of_bins(rows, |bin| ms(Some(bin.min))))),
+            ("rtt_p50_ms", Column::Float(self.of_bins(rows, |bin| ms(Some(bin.p50))))),
+            ("rtt_mean_ms", Column::Float(self.of_bins(rows, |bin| ms(Some(bin.mean))))),
+            ("rtt_max_ms", Column::Float(self.of_bins(rows, |bin| ms(Some(bin.max))))),
         ])
     }
 
-    /// Returns the `value` of each bin of the round trips.
-    fn of_bins<T>(&self, value: impl Fn(&Bin) -> T) -> Vec<T> {
-        let bins = self.ways().map(|(.., report)| report.rtt_series.len()).sum();
-        let mut values = Vec::with_capacity(bins);
+    /// Returns the `value` of each of the `rows` bins of the round trips.
+    fn of_bins<T>(&self, rows: usize, value: impl Fn(&Bin) -> T) -> Vec<T> {
+        let mut values = Vec::with_capacity(rows);
         for (.., report) in self.ways() {
             values.extend(report.rtt_series.iter().map(&value));
         }
