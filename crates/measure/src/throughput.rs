@@ -107,9 +107,11 @@ impl Active {
         while self.phase != Phase::After && self.next <= now {
             if self.phase == Phase::Within {
                 self.bytes += self.open;
-                // The last step may be shorter than the other steps. A shorter step belongs to no
-                // window.
-                if (self.next - self.span.start).is_multiple_of(self.step) {
+                // Only the last step may be shorter than the other steps. A shorter step belongs to
+                // no window.
+                let is_whole = self.next < self.span.end
+                    || (self.next - self.span.start).is_multiple_of(self.step);
+                if is_whole {
                     self.close_steps(now);
                 }
             }
@@ -133,7 +135,7 @@ impl Active {
         if self.recent.len() < self.width {
             return;
         }
-        self.windows.record(self.sum, 1);
+        self.windows.record_one(self.sum);
         if self.sum == 0 {
             let empty = (now.min(self.span.end) - self.next) / self.step;
             self.windows.record(0, empty);

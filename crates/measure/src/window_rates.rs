@@ -44,6 +44,19 @@ impl WindowRates {
         Self { width, counts, ..Self::default() }
     }
 
+    /// Adds a window with `bytes`.
+    #[inline]
+    pub(crate) fn record_one(&mut self, bytes: u64) {
+        match &mut self.counts {
+            Counts::Exact(counts) if counts.len() < EXACT => {
+                counts.push(bytes);
+                self.nonempty += u64::from(bytes > 0);
+                self.bytes += u128::from(bytes);
+            }
+            _ => self.record(bytes, 1),
+        }
+    }
+
     /// Adds `n` windows with `bytes` each.
     pub(crate) fn record(&mut self, bytes: u64, n: u64) {
         if bytes > 0 {
@@ -121,7 +134,7 @@ mod tests {
     fn rates(counts: impl IntoIterator<Item = u64>) -> WindowRates {
         let mut rates = WindowRates::new(Duration::from_secs(1), 0);
         for bytes in counts {
-            rates.record(bytes, 1);
+            rates.record_one(bytes);
         }
         rates
     }
