@@ -33,7 +33,7 @@ impl Jiffies {
     /// microsecond.
     pub(in crate::cc) fn new(hz: u64) -> Self {
         let hz = hz.clamp(1, 1_000_000);
-        let whole_tick = if SECOND % hz == 0 { NonZero::new(SECOND / hz) } else { None };
+        let whole_tick = if SECOND.is_multiple_of(hz) { NonZero::new(SECOND / hz) } else { None };
         Self { hz, whole_tick, tick: 0, from: 0, until: 0 }
     }
 
