@@ -129,8 +129,9 @@ impl Agenda {
     /// withdraws the request.
     #[inline]
     pub(crate) fn set_at<A: Actor>(&mut self, slot: Slot<A>, place: Order) {
-        A::rank_mut(self).queue.set(slot.index as usize, place.0);
-        A::on_change(self);
+        if A::rank_mut(self).queue.set(slot.index as usize, place.0) {
+            A::on_change(self);
+        }
     }
 
     /// Requests a call of `slot` at `at`, after all earlier requests for that time.

@@ -60,8 +60,8 @@ pub(crate) trait Queue: std::fmt::Debug {
     fn least(&self) -> u128;
     /// Returns the key of leaf `index`.
     fn key(&self, index: usize) -> u128;
-    /// Sets the key of leaf `index`.
-    fn set(&mut self, index: usize, key: u128);
+    /// Sets the key of leaf `index`. Returns whether the least key may have changed.
+    fn set(&mut self, index: usize, key: u128) -> bool;
     /// Adds leaves until there is a leaf `index`.
     fn make_room(&mut self, index: usize);
 }

@@ -62,18 +62,19 @@ impl Queue for Tree {
     /// Sets the key of leaf `index`, and replays the matches on the path to the root, up to the first
     /// node whose key stays the same.
     #[inline]
-    fn set(&mut self, index: usize, key: u128) {
+    fn set(&mut self, index: usize, key: u128) -> bool {
         let (mut node, mut least) = (self.lower.len() + index, key);
         while let Some(below) = node.checked_sub(4) {
             node = below / 4;
             let quad = &mut self.lower[node];
             if quad.0[below % 4] == least {
-                return;
+                return false;
             }
             least = quad.replace(below % 4, least);
         }
         // The node is below 4. The remainder states this to the compiler.
         self.least = self.root.replace(node % 4, least);
+        true
     }
 
     /// Adds levels of inner nodes until there is a leaf `index`.

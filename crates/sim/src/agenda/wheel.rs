@@ -27,7 +27,7 @@ pub(crate) struct Wheel {
     /// The key of each leaf.
     keys: Vec<u128>,
     /// The keys of the granules after `cursor`.
-    lists: Vec<Vec<u128>>,
+    lists: Box<[Vec<u128>; GRANULES]>,
     /// A bit for each list that is not empty.
     occupied: u128,
     /// The keys of the granules up to `cursor`, from the greatest to the least.
@@ -49,7 +49,7 @@ impl Queue for Wheel {
     fn new() -> Self {
         Self {
             keys: Vec::new(),
-            lists: vec![Vec::new(); GRANULES],
+            lists: Box::new([const { Vec::new() }; GRANULES]),
             occupied: 0,
             open: Vec::new(),
             cursor: 0,
@@ -67,15 +67,18 @@ impl Queue for Wheel {
         self.keys[index]
     }
 
-    #[inline]
-    fn set(&mut self, index: usize, key: u128) {
+    #[expect(clippy::inline_always, reason = "most timers of many flows pass")]
+    #[inline(always)]
+    fn set(&mut self, index: usize, key: u128) -> bool {
         let former = std::mem::replace(&mut self.keys[index], key);
         if key != NEVER {
             self.insert(key);
         }
-        if key < self.least || former == self.least {
+        let may_change = key < self.least || former == self.least;
+        if may_change {
             self.find_least();
         }
+        may_change
     }
 
     fn make_room(&mut self, index: usize) {
@@ -140,6 +143,9 @@ impl Wheel {
         let list = granule as usize % GRANULES;
         self.occupied &= !(1 << list);
         std::mem::swap(&mut self.open, &mut self.lists[list]);
+        // Most keys of a list are in rising order, and a sort of few keys that are almost in order is
+        // short.
+        self.open.reverse();
         self.open.sort_unstable_by(|one, other| other.cmp(one));
         true
     }
@@ -162,7 +168,7 @@ impl Wheel {
             return;
         }
         self.cursor = granule(first) - 1;
-        for list in &mut self.lists {
+        for list in self.lists.iter_mut() {
             list.clear();
         }
         self.occupied = 0;
