@@ -30,8 +30,10 @@ const MINIMUM_DATAGRAMS: u64 = 2;
 /// The number of datagrams of the window that may be unused while the window grows (Chromium's
 /// `kMaxBurstBytes`).
 const UNUSED_DATAGRAMS: u64 = 3;
-/// The upper bound of the window in bytes: 1 TiB, far above the data in flight of practical trials.
-const CLAMP: u64 = 1 << 40;
+/// The upper bound of the window in bytes: the largest credit that a receiver gives for the data of
+/// a connection (Chromium's `kSessionReceiveWindowLimit`). Without this bound, a controller whose
+/// window is unbounded, such as `cubic_freebsd` after timeouts, would send without end.
+const CLAMP: u64 = 24 << 20;
 
 /// Returns the initial congestion window for datagrams of `mds` bytes.
 const fn initial_window(mds: u32) -> u64 {
@@ -213,6 +215,12 @@ impl Congest {
             let ack = Ack { acked: grown, bytes: grown, ..ack };
             self.cc.on_ack(&mut self.window, &ack);
         }
+        self.limit_window();
+    }
+
+    /// Limits the window, because some controllers ignore its upper bound.
+    fn limit_window(&mut self) {
+        self.window.cwnd = self.window.cwnd.min(self.window.clamp);
     }
 
     /// Ends the recovery period when a packet that was sent during it is acknowledged (§7.3.2).
@@ -261,6 +269,7 @@ impl Congest {
             Signal::Loss | Signal::Rto => CcEvent::RecoveryEntered,
         };
         self.cc.on_event(&mut self.window, event, now);
+        self.limit_window();
         true
     }
 
@@ -297,6 +306,18 @@ mod tests {
     fn c225_the_initial_window_depends_on_the_datagram_size() {
         let windows = [1_200, 1_472, 1_500, 9_000].map(initial_window);
         assert_eq!(windows, [12_000, 14_720, 14_720, 18_000]);
+    }
+
+    /// Tests the bound with controllers that compute the window from the present window, and with
+    /// one that leaves it.
+    #[test]
+    fn the_window_never_exceeds_the_credit_of_a_receiver() {
+        for cc in ["reno", "cubic_freebsd", "bbr"] {
+            let (mut congest, now) = (congest(cc), Instant::from_millis(40));
+            congest.window.cwnd = u64::MAX >> 10;
+            congest.on_congestion(now, Instant::ZERO, Signal::Loss, 0, &Rtt::default());
+            assert_eq!(congest.window().cwnd, CLAMP, "{cc}");
+        }
     }
 
     #[test]
