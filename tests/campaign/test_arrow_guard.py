@@ -3,7 +3,6 @@
 import io
 import struct
 import tracemalloc
-import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -12,8 +11,8 @@ from aqmlab.campaign.store import arrow_guard, trial_file
 from aqmlab.campaign.store.trial_file import (
     TrialFile,
     TrialIdentity,
-    archived,
     encode,
+    joined,
     spec_digest,
 )
 from support.campaigns import is_whole
@@ -54,15 +53,7 @@ def stream(table, **options):
 
 def with_table(path, data):
     """Writes a trial file with correct checksums and a table of bytes `data`; returns its path."""
-    path.write_bytes(archived(HEAD, {"apps": data}))
-    return path
-
-
-def with_member(path, data, kind=zipfile.ZIP_STORED):
-    """Writes a trial file with a second member `apps.arrow`; returns the file's path."""
-    path.write_bytes(encode(OUTCOME, "{}", OURS))
-    with zipfile.ZipFile(path, "a", kind) as archive:
-        archive.writestr("apps.arrow", data)
+    path.write_bytes(joined(HEAD, {"apps": data}))
     return path
 
 
@@ -92,7 +83,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_stream_that_asks_for_too_much_makes_no_trial(tmp_path, name):
-    path = with_table(tmp_path / "00000.zip", HOSTILE[name])
+    path = with_table(tmp_path / "00000.trial", HOSTILE[name])
     before = pa.total_allocated_bytes()
     tracemalloc.start()
     assert not is_ours(path)
@@ -113,31 +104,53 @@ def test_what_unpacks_to_more_than_a_trial_needs_is_refused_unpacked(monkeypatch
         arrow_guard.read(data)
 
 
-@pytest.mark.parametrize("kind", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_an_archive_that_unpacks_is_no_trial(tmp_path, kind):
-    path = with_member(tmp_path / "00000.zip", bytes(10**7), kind)
-    assert path.stat().st_size < 10**5
-    with pytest.raises(ValueError, match="is no file of a trial"):
-        TrialFile(path)
+def test_a_file_of_another_size_than_its_head_says_is_no_trial(tmp_path):
+    path = tmp_path / "00000.trial"
+    whole = encode(OUTCOME, "{}", OURS)
+    long = whole[:8] + struct.pack("<Q", 2**62) + whole[16:]
+    for data in (b"", whole[:12], whole[:-1], whole + b"x", b"x" + whole, long):
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match="is no file of a trial"):
+            TrialFile(path)
+        assert not is_ours(path)
+
+
+def test_a_head_is_read_only_if_the_file_is_not_too_large(tmp_path, monkeypatch):
+    path = tmp_path / "00000.trial"
+    path.write_bytes(encode(OUTCOME, "{}", OURS))
+    monkeypatch.setattr(trial_file, "MOST_BYTES", path.stat().st_size)
+    assert is_ours(path)
+    monkeypatch.setattr(trial_file, "MOST_BYTES", path.stat().st_size - 1)
+    monkeypatch.setattr(trial_file, "is_intact", lambda _: pytest.fail("it was read"))
     assert not is_ours(path)
 
 
-def test_an_archive_of_many_is_refused_before_its_list_is_read(tmp_path, monkeypatch):
-    path = tmp_path / "00000.zip"
-    path.write_bytes(encode(OUTCOME, "{}", OURS))
-    with zipfile.ZipFile(path, "a") as archive:
-        for number in range(200):
-            archive.writestr(f"t{number}.arrow", b"")
-    noted = tmp_path / "00001.zip"
-    noted.write_bytes(encode(OUTCOME, "{}", OURS))
-    with zipfile.ZipFile(noted, "a") as archive:
-        archive.comment = b"of another list"
-    monkeypatch.setattr(trial_file.zipfile, "ZipFile", lambda *_: pytest.fail("it was read"))
-    assert not is_ours(path) and not is_ours(noted)
+def test_tables_keep_their_types_without_rows(tmp_path):
+    path = tmp_path / "00000.trial"
+    some = {"word": ["x"], "value": np.array([1.5]), "flag": np.array([True]),
+            "count": np.array([7], np.uint64)}  # fmt: skip
+    none = {name: values[:0] for name, values in some.items()}
+    path.write_bytes(encode({**OUTCOME, "tables": {"some": some, "none": none}}, "{}", OURS))
+    assert is_ours(path)
+    with TrialFile(path) as part:
+        assert part.table("some").to_pylist() == [
+            {"word": "x", "value": 1.5, "flag": True, "count": 7}
+        ]
+        assert part.table("none").num_rows == 0
+        assert part.table("none").schema.equals(part.table("some").schema)
+
+
+def test_large_tables_are_compressed(tmp_path):
+    path = tmp_path / "00000.trial"
+    columns = {"value": np.arange(20_000.0)}
+    path.write_bytes(encode({**OUTCOME, "tables": {"rtt": columns}}, "{}", OURS))
+    assert path.stat().st_size < 8 * 20_000
+    with TrialFile(path) as part:
+        assert part.table("rtt")["value"].to_pylist() == columns["value"].tolist()
 
 
 def test_what_we_write_is_read(tmp_path):
-    path = tmp_path / "00000.zip"
+    path = tmp_path / "00000.trial"
     path.write_bytes(encode(OUTCOME, "{}", OURS))
     assert is_ours(path)
     with TrialFile(path) as part:
@@ -145,8 +158,6 @@ def test_what_we_write_is_read(tmp_path):
             {"word": "x", "value": 1.5, "flag": True},
             {"word": "y", "value": None, "flag": False},
         ]
-    with_member(path, stream(WORDS))
-    assert not is_ours(path)  # a table that its head does not list
     with TrialFile(with_table(path, stream(WORDS))) as part:
         assert part.table("apps").equals(WORDS)
     for table in (THOUSAND, WORDS, THOUSAND.slice(0, 0)):

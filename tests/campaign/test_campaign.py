@@ -84,13 +84,13 @@ def start_in_another_process(folder, session=False):
 def test_a_killed_campaign_goes_on_and_ends_with_the_same_bytes(tmp_path, whole_group):
     folder = tmp_path / "out"
     process = start_in_another_process(folder, session=True)
-    wait_for(lambda: len(list(folder.glob("trials/*.zip"))) == 6)
+    wait_for(lambda: len(list(folder.glob("trials/*.trial"))) == 6)
     if whole_group:
         os.killpg(process.pid, signal.SIGKILL)
     else:
         process.kill()
     process.communicate()
-    (folder / "trials" / ".00099.zip.1.tmp").write_bytes(b"half a tri")
+    (folder / "trials" / ".00099.trial.1.tmp").write_bytes(b"half a tri")
     partial = load(folder)
     assert not partial.complete and partial.flows["trial"].n_unique() == 6
 
@@ -105,7 +105,7 @@ def test_a_damaged_trial_is_run_again(tmp_path):
     specs = grid(seeds=(1,))
     specs.append(({"queue": "pie", "rate": ""}, spec_of("pie", behaviour="refuse once")))
     campaigns.run(campaign_of(specs), folder, jobs=1)
-    part = folder / "trials" / "00000.zip"
+    part = folder / "trials" / "00000.trial"
     part.write_bytes(part.read_bytes()[:-100])
     (tmp_path / "mended").touch()
     assert campaigns.run(campaign_of(specs), folder, jobs=1).run == 2
@@ -127,7 +127,7 @@ def test_a_folder_of_another_campaign_is_refused(tmp_path):
 def test_trials_that_are_called_alike_but_differ_are_not_taken_for_each_other(tmp_path):
     folder = tmp_path / "out"
     process = start_in_another_process(folder)  # stopped after six trials
-    wait_for(lambda: len(list(folder.glob("trials/*.zip"))) == 6)
+    wait_for(lambda: len(list(folder.glob("trials/*.trial"))) == 6)
     process.kill()
     process.communicate()
     slower = [*grid(queues=("pfifo",), seeds=range(1, 7), rates=((6, 1),))]
@@ -158,7 +158,7 @@ def test_results_without_a_manifest_are_not_taken_for_a_campaigns(tmp_path):
 def test_trials_that_are_in_no_table_yet_say_what_the_engine_was_given(tmp_path):
     folder = tmp_path / "out"
     process = start_in_another_process(folder)
-    wait_for(lambda: len(list(folder.glob("trials/*.zip"))) == 6)
+    wait_for(lambda: len(list(folder.glob("trials/*.trial"))) == 6)
     process.kill()
     process.communicate()
     partial, trials = load(folder), half_waiting().trials[:6]
@@ -170,7 +170,7 @@ def test_trials_that_are_in_no_table_yet_say_what_the_engine_was_given(tmp_path)
 def test_two_processes_do_not_share_a_folder(tmp_path):
     folder = tmp_path / "out"
     process = start_in_another_process(folder)
-    wait_for(lambda: len(list(folder.glob("trials/*.zip"))) == 6)
+    wait_for(lambda: len(list(folder.glob("trials/*.trial"))) == 6)
     with pytest.raises(RequestError, match="another process is running this campaign"):
         campaigns.run(half_waiting(), folder)
     (tmp_path / "mended").touch()
@@ -183,19 +183,21 @@ def test_a_full_disk_ends_with_a_sentence_and_loses_nothing(tmp_path, monkeypatc
     really_open = Path.open
 
     def open_unless_full(path, *arguments, **more):
-        if "00003.zip" in path.name and "w" in arguments[0]:
+        if "00003.trial" in path.name and "w" in arguments[0]:
             raise OSError(errno.ENOSPC, "No space left on device")
         return really_open(path, *arguments, **more)
 
     with (
         monkeypatch.context() as patch,
-        pytest.raises(DiskError, match=r"00003.zip: the disk is full: .* kB were needed") as caught,
+        pytest.raises(
+            DiskError, match=r"00003.trial: the disk is full: .* kB were needed"
+        ) as caught,
     ):
         patch.setattr(Path, "open", open_unless_full)
         campaigns.run(campaign_of(grid(seeds=(1, 2))), folder, jobs=1)
     assert "the same command" in caught.value.hint and caught.value.status == 2
     kept = sorted(path.name for path in (folder / "trials").iterdir())
-    assert kept == ["00000.zip", "00001.zip", "00002.zip"]
+    assert kept == ["00000.trial", "00001.trial", "00002.trial"]
 
     assert campaigns.run(campaign_of(grid(seeds=(1, 2))), folder, jobs=1).run == 3
     assert load(folder).complete
@@ -211,7 +213,7 @@ def test_a_disk_that_fills_while_tables_are_written_loses_nothing(tmp_path, monk
         patch.setattr("pyarrow.parquet.ParquetWriter.write_table", full)
         with pytest.raises(DiskError, match="the disk is full"):
             campaigns.run(campaign_of(grid()), folder, jobs=2)
-    assert len(list(folder.glob("trials/*.zip"))) == 6
+    assert len(list(folder.glob("trials/*.trial"))) == 6
     leftovers = [name for name in bytes_of(folder) if ".tmp" in name or name.endswith(".parquet")]
     assert not leftovers
     campaigns.run(campaign_of(grid()), folder, jobs=2)

@@ -32,7 +32,7 @@ def test_a_killed_worker_costs_its_trial_and_no_byte(tmp_path, dask):
 
     def kill_one():
         recorded = (tmp_path / "cluster" / "trials").glob
-        wait_for(lambda: len(list(recorded("*.zip"))) == 6, SECONDS)
+        wait_for(lambda: len(list(recorded("*.trial"))) == 6, SECONDS)
         wait_for(lambda: {"pie-1", "pie-2"} <= set(fake_engine.runs()), SECONDS)
         dask.workers[0].send_signal(signal.SIGKILL)
         (tmp_path / "mended").touch()
@@ -58,7 +58,7 @@ def test_a_lost_scheduler_ends_with_a_sentence_and_the_same_command_goes_on(
     folder = tmp_path / "out"
 
     def kill_scheduler():
-        wait_for(lambda: len(list(folder.glob("trials/*.zip"))) == 4, SECONDS)
+        wait_for(lambda: len(list(folder.glob("trials/*.trial"))) == 4, SECONDS)
         dask.scheduler.kill()
 
     killer = threading.Thread(target=kill_scheduler)

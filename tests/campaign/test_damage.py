@@ -371,7 +371,7 @@ def test_an_unfinished_campaign_ends_with_the_same_bytes_or_says_what_is_damaged
         patch.setattr("aqmlab.campaign.store.folder.Folder.remove_parts", lambda *_: None)
         with pytest.raises(SystemExit):
             campaigns.run(made, template, jobs=1)
-    for path in [*template.glob("trials/*.zip")] if sealed == 2 else []:
+    for path in [*template.glob("trials/*.trial")] if sealed == 2 else []:
         path.unlink()
     if sealed == 1:
         (template / "trials" / "chunk=0001.json").unlink()
@@ -379,7 +379,7 @@ def test_an_unfinished_campaign_ends_with_the_same_bytes_or_says_what_is_damaged
     pairs = [path for path in files if path.suffix != ".parquet"]
     pairs += chance.sample([path for path in files if path.suffix == ".parquet"], 2)
     right = load(whole)
-    parts = [path for path in pairs if path.suffix == ".zip"]
+    parts = [path for path in pairs if path.suffix == ".trial"]
     tried = [path for path in pairs if path not in parts[2:]]
     for at, path in enumerate(tried):
         folder = tmp_path / "again"

@@ -53,7 +53,7 @@ def test_chunks_are_sealed_while_others_run(tmp_path, small_chunks):
     specs.insert(4, ({"queue": "pie", "rate": ""}, spec_of("pie", behaviour="crash once", seed=9)))
     folder = tmp_path / "out"
     assert set(campaigns.run(campaign_of(specs), folder, jobs=2).failed) == {"trial-4"}
-    names = ["00005.zip", "00006.zip", "chunk=0000.json"]
+    names = ["00005.trial", "00006.trial", "chunk=0000.json"]
     assert sorted(path.name for path in folder.glob("trials/*")) == names
     names = [f"trial-{index}" for index in (0, 1, 2, 3, 5, 6)]
     assert load(folder).trials["trial"].to_list() == names
@@ -87,7 +87,7 @@ def test_files_of_a_table_have_the_same_columns_in_the_end(tmp_path, small_chunk
 def test_a_killed_campaign_runs_no_trial_again_that_was_recorded(tmp_path):
     folder = tmp_path / "out"
     process = start_in_another_process(folder, session=True)
-    wait_for(lambda: len(list(folder.glob("trials/*.zip"))) == 6 and len(fake_engine.runs()) == 8)
+    wait_for(lambda: len(list(folder.glob("trials/*.trial"))) == 6 and len(fake_engine.runs()) == 8)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     (tmp_path / "mended").touch()
@@ -223,7 +223,7 @@ def test_a_chunk_whose_trials_were_half_removed_is_whole(tmp_path, small_chunks,
     with monkeypatch.context() as patch:
         patch.setattr("aqmlab.campaign.store.folder.Folder.remove_parts", remove_one)
         campaigns.run(campaign_of(specs), folder, jobs=1)
-    assert len(list(folder.glob("trials/*.zip"))) == 3 + 2
+    assert len(list(folder.glob("trials/*.trial"))) == 3 + 2
     assert [path.name for path in folder.glob("trials/*.json")] == ["chunk=0000.json"]
     assert load(folder).trials.height == 6
 

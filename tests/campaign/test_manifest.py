@@ -169,15 +169,15 @@ def test_a_manifest_beyond_all_measure_is_not_read(tmp_path, monkeypatch):
 
 
 def test_what_never_ends_is_no_trial(tmp_path):
-    os.mkfifo(tmp_path / "00000.zip")
-    (tmp_path / "00001.zip").symlink_to("/dev/zero")
-    assert not is_whole(tmp_path / "00000.zip", OURS)
-    assert not is_whole(tmp_path / "00001.zip", OURS)
+    os.mkfifo(tmp_path / "00000.trial")
+    (tmp_path / "00001.trial").symlink_to("/dev/zero")
+    assert not is_whole(tmp_path / "00000.trial", OURS)
+    assert not is_whole(tmp_path / "00001.trial", OURS)
 
 
 @pytest.mark.parametrize("name", ["../flows", "/tmp/flows", "a b"])
 def test_a_trial_with_a_table_that_would_be_another_folders_does_not_count(tmp_path, name):
-    path = tmp_path / "00000.zip"
+    path = tmp_path / "00000.trial"
     columns = {"word": ["x"]}
     outcome = {"tables": {"flows": columns}, "digest": "0", "events": 1, "packets": 1}
     path.write_bytes(encode(outcome, "{}", OURS))

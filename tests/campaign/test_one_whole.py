@@ -123,7 +123,7 @@ def slower():
 def test_a_campaign_whose_folder_was_replaced_stops_and_spoils_nothing(tmp_path, restart):
     folder = tmp_path / "out"
     process = start_in_another_process(folder)
-    wait_for(lambda: len(list(folder.glob("trials/*.zip"))) == 6)
+    wait_for(lambda: len(list(folder.glob("trials/*.trial"))) == 6)
     shutil.rmtree(folder)
     if restart == "before":
         campaigns.run(slower(), folder, jobs=1)
@@ -146,17 +146,17 @@ def test_a_file_of_another_trial_is_not_sealed(tmp_path, small_chunks):
         patch.setattr("aqmlab.campaign.store.folder.Folder.remove_parts", lambda *_: None)
         campaigns.run(slower(), foreign, jobs=1)
         (foreign / "trials" / "lock").unlink(missing_ok=True)
-    part = "trials/00000.zip"
+    part = "trials/00000.trial"
 
     def replace(ended):
         if ended == 2:
             shutil.copy(foreign / part, folder / part)
 
-    with pytest.raises(RequestError, match=r"00000\.zip: is damaged: it holds the result of ano"):
+    with pytest.raises(RequestError, match=r"00000\.trial: is damaged: it holds the result of ano"):
         campaigns.run(twelve(), folder, jobs=1, progress=Hook(replace))
     warned = Warned()
     campaigns.run(twelve(), folder, jobs=1, progress=warned)
-    assert [text for text in warned.said if "00000.zip: is damaged: it holds the result" in text]
+    assert [text for text in warned.said if "00000.trial: is damaged: it holds the result" in text]
     campaigns.run(twelve(), tmp_path / "fresh", jobs=1)
     assert bytes_of(folder) == bytes_of(tmp_path / "fresh")
 
@@ -238,7 +238,7 @@ def test_readers_beside_a_campaign_that_runs_are_served(tmp_path, small_chunks):
 # Records and trial files are identified by their contents.
 
 
-@pytest.mark.parametrize("name", ["chunk=0000.json", "00005.zip"])
+@pytest.mark.parametrize("name", ["chunk=0000.json", "00005.trial"])
 def test_what_is_damaged_is_run_again_and_everybody_says_its_name(
     tmp_path, small_chunks, capsys, name
 ):

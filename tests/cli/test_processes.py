@@ -27,7 +27,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(home):
     arguments += ["--set", "path.rate=50/10 Mbit/s", "--out", "out", "--jobs", "2"]
     process = in_a_process(*arguments, cwd=home, start_new_session=True)
     until = time.monotonic() + 60
-    while len(list(home.glob("out/trials/*.zip"))) < 3:
+    while len(list(home.glob("out/trials/*.trial"))) < 3:
         assert process.poll() is None and time.monotonic() < until
         time.sleep(0.005)
     os.killpg(process.pid, signal.SIGINT)  # a terminal also signals the whole group
@@ -35,7 +35,7 @@ def test_ctrl_c_keeps_what_is_finished_and_the_same_command_goes_on(home):
     assert process.returncode == 130, errors
     assert errors.rstrip().endswith("hint: the same command continues from here")
     assert "Traceback" not in errors
-    finished = len(list(home.glob("out/trials/*.zip")))
+    finished = len(list(home.glob("out/trials/*.trial")))
     assert 3 <= finished < 80
     assert not list(home.glob("out/trials/.*"))
 

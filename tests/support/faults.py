@@ -131,7 +131,7 @@ def recorded(folder):
     names = [entry.id for entry in manifest.trials]
     if manifest.complete:
         return set(names)
-    own = {names[int(path.stem)] for path in folder.glob("trials/*.zip")}
+    own = {names[int(path.stem)] for path in folder.glob("trials/*.trial")}
     for path in folder.glob("trials/chunk=*.json"):
         record = chunk_record.read(path)
         if record is not None:

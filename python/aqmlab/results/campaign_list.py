@@ -105,7 +105,7 @@ def _line(folder: Path, changed: float) -> CampaignLine:
         return structs.replace(line, problem=error.problem)
     except OSError as error:
         return structs.replace(line, problem=f"cannot be read: {error.strerror or error}")
-    waiting = len(list((folder / PARTS).glob("*.zip"))) if taken.is_running else 0
+    waiting = len(list((folder / PARTS).glob("*.trial"))) if taken.is_running else 0
     planned = len(manifest.trials)
     return structs.replace(
         line,

@@ -10,6 +10,7 @@ decompressed data.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,22 +27,28 @@ def read(data: bytes) -> pa.Table:
     """The table of a stream; raises `ValueError` if aqmlab cannot have written the stream."""
     import pyarrow as pa
 
-    _refuse_absurd(data)
     # For small tables, threads cost more time than they save.
     options = pa.ipc.IpcReadOptions(use_threads=False)
     with pa.ipc.open_stream(data, options=options) as reader:
+        _refuse_nested(reader.schema)
+        _refuse_absurd(data)
         table = reader.read_all()
     table.validate(full=True)
     return table
 
 
+def _refuse_nested(schema: pa.Schema) -> None:
+    """Raises `ValueError` for a column that holds neither numbers, truth values nor texts."""
+    import pyarrow as pa
+
+    for kind in schema.types:
+        if not (pa.types.is_primitive(kind) or pa.types.is_string(kind)):
+            raise ValueError(f"a column of {kind}")
+
+
 def _refuse_absurd(data: bytes) -> None:
     import pyarrow as pa
 
-    with pa.ipc.open_stream(data) as reader:
-        for field in reader.schema:
-            if not (pa.types.is_primitive(field.type) or pa.types.is_string(field.type)):
-                raise ValueError(f"a column of {field.type}")
     left = MOST_BYTES
     for message in pa.ipc.MessageReader.open_stream(data):
         if message.type == "schema":
@@ -59,19 +66,24 @@ def _measured(message: pa.ipc.Message) -> tuple[int, int]:
 
     Raises `ValueError` for a malformed message.
     """
-    body = memoryview(message.body)
     try:
         batch = _Table(message.metadata.to_pybytes()).table(_HEADER)
-        packed = batch.offset(_PACKED) is not None
-        size = 0
-        for start, length in batch.pairs(_BUFFERS):
-            unpacked = struct.unpack_from("<q", body, start)[0] if packed and length > 0 else -1
-            if min(start, length) < 0 or unpacked < -1:
-                raise ValueError("a buffer of negative size")
-            size += length if unpacked == -1 else unpacked
-        return batch.number(_ROWS), size
+        starts, sizes = batch.pairs(_BUFFERS)
+        if batch.offset(_PACKED) is not None:
+            sizes = tuple(_unpacked(message.body, starts, sizes))
+        if min(*starts, *sizes, 0) < 0:
+            raise ValueError("a buffer of negative size")
+        return batch.number(_ROWS), sum(sizes)
     except struct.error as error:
         raise ValueError(f"a message that ends too soon: {error}") from None
+
+
+def _unpacked(body: pa.Buffer, starts: Sequence[int], sizes: Sequence[int]) -> Iterator[int]:
+    """Yields the decompressed size of each buffer of a compressed batch."""
+    view = memoryview(body)
+    for start, size in zip(starts, sizes, strict=True):
+        unpacked = struct.unpack_from("<q", view, start)[0] if start >= 0 and size > 0 else -1
+        yield size if unpacked == -1 else unpacked  # -1 marks a buffer that is not compressed
 
 
 class _Table:
@@ -97,8 +109,8 @@ class _Table:
         """The table to which a field refers; raises `ValueError` if the field is absent."""
         return _Table(self._data, self._followed(field))
 
-    def pairs(self, field: int) -> list[tuple[int, int]]:
-        """The list of pairs of 64-bit integers to which a field refers.
+    def pairs(self, field: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The list of pairs of 64-bit integers to which a field refers, as two lists.
 
         Raises `ValueError` if the field is absent or the list is too long for the message.
         """
@@ -106,7 +118,8 @@ class _Table:
         count = self._get("I", at)
         if 16 * count > len(self._data):
             raise ValueError("a list beyond the message")
-        return [struct.unpack_from("<qq", self._data, at + 4 + 16 * one) for one in range(count)]
+        numbers = struct.unpack_from(f"<{2 * count}q", self._data, at + 4)
+        return numbers[::2], numbers[1::2]
 
     def _followed(self, field: int) -> int:
         at = self.offset(field)

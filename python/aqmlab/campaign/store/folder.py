@@ -5,7 +5,7 @@
 | `manifest.json`                        | trials, versions, the checksums of all files      |
 | `tables/TABLE/chunk=0000/rows.parquet` | the rows of a hundred trials in a table           |
 | `catalogue.sql`                        | the tables as views, for DuckDB                   |
-| `trials/00000.zip`                     | one finished trial, until its chunk is complete   |
+| `trials/00000.trial`                   | one finished trial, until its chunk is complete   |
 | `trials/chunk=0000.json`               | the record of a chunk, until the manifest holds it |
 | `trials/lock`                          | locked by the process that runs the campaign      |
 
@@ -142,7 +142,7 @@ class Folder:
 
     def holds_results(self) -> bool:
         """Returns whether the folder has trial files or tables of any campaign."""
-        places = ("trials/*.zip", f"{TABLES}/*/*/*.parquet")
+        places = ("trials/*.trial", f"{TABLES}/*/*/*.parquet")
         return any(path for place in places for path in self.path.glob(place))
 
     def write_manifest(self, manifest: Manifest) -> None:
@@ -163,7 +163,7 @@ class Folder:
 
     def part_path(self, index: int) -> Path:
         """The path of the trial file for trial number `index`."""
-        return self.path / PARTS / f"{index:05d}.zip"
+        return self.path / PARTS / f"{index:05d}.trial"
 
     def chunk_path(self, table: str, chunk: int) -> Path:
         """The path of the file with a chunk's rows of a table."""

@@ -40,6 +40,7 @@ class Finished:
         self._folder, self._columns, self._campaign = folder, columns, campaign
         self.trials = trials
         self._heads: list[tuple[str, int, int, str]] = []
+        self._without_rows: dict[FileChecksum, pa.Table] = {}
         schemas: dict[str, dict[str, pa.DataType]] = {}
         forms: set[str] = set()
         for trial in self.trials:
@@ -121,8 +122,19 @@ class Finished:
             yield part
 
     def _table(self, part: TrialFile, trial: Trial, name: str) -> pa.Table:
+        """A table of a trial. Tables without rows are read once, because half of the tables are.
+
+        Streams with equal checksums are equal.
+        """
+        checksum = part.head.tables[name]
+        known = self._without_rows.get(checksum)
+        if known is not None:
+            return known
         with self._refusing(trial):
-            return part.table(name)
+            table = part.table(name)
+        if not table.num_rows:
+            self._without_rows[checksum] = table
+        return table
 
     @contextmanager
     def _refusing(self, trial: Trial) -> Iterator[None]:
