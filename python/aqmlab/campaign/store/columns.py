@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from aqmlab.base.condition_text import condition_text
@@ -10,6 +11,7 @@ from aqmlab.campaign.store.condition_numbers import PATH, RTT_BASE, columns
 from aqmlab.campaign.store.folder import Trial
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
 LABELS = ("queue_label", "rate_label", "rtt_label", "place_label")
@@ -35,7 +37,21 @@ class Columns:
             for name in names
         }
         self._place_of = {trial.index: place for place, trial in enumerate(trials)}
+        self._trials = trials
         self._numbers = columns(trials)
+
+    @cached_property
+    def _values(self) -> dict[str, pa.Array]:
+        """The values of each condition and number, with a value for each trial of the campaign."""
+        import pyarrow as pa
+
+        found = {}
+        for name, kind in self._types.items():
+            values = [_as(one.conditions.get(name), kind) for one in self._trials]
+            found[name] = pa.array(values, kind)
+        for name, numbers in self._numbers.items():
+            found[name] = pa.array(numbers, pa.float64())
+        return found
 
     def schema(self, taken: Collection[str], own: Collection[str] = ()) -> pa.Schema:
         """The names and types of the leading columns of a table.
@@ -65,34 +81,34 @@ class Columns:
         import numpy as np
         import pyarrow as pa
 
-        which = pa.array(np.repeat(np.arange(len(rows)), [table.num_rows for _, table in rows]))
-        places = [self._place_of[trial.index] for trial, _ in rows]
-
-        def repeated(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-            return pa.array(values, kind).take(which)
-
-        found = [repeated([trial.id for trial, _ in rows], pa.string())]
-        for name, kind in self._types.items():
-            found.append(repeated([_as(one.conditions.get(name), kind) for one, _ in rows], kind))
-        for name, numbers in self._numbers.items():
+        sizes = np.array([table.num_rows for _, table in rows], np.int64)
+        which = np.repeat(np.arange(len(rows)), sizes)
+        places = np.array([self._place_of[trial.index] for trial, _ in rows], np.int64)
+        taken = pa.array(places[which])
+        found = [pa.array([trial.id for trial, _ in rows], pa.string()).take(pa.array(which))]
+        for name, values in self._values.items():
             if name == RTT_BASE and "flow" in own and RTT_BASE not in own:
-                found.append(_own_bases(rows))
+                found.append(_own_bases(rows, which))
             elif name not in PATH or name not in own:
-                found.append(repeated([numbers[place] for place in places], pa.float64()))
-        return [*found, repeated([trial.seed for trial, _ in rows], pa.int64())]
+                found.append(values.take(taken))
+        seeds = np.array([trial.seed for trial, _ in rows], np.int64)
+        return [*found, pa.array(seeds[which])]
 
 
-def _own_bases(rows: Sequence[tuple[Trial, pa.Table]]) -> pa.Array:
-    """The base round-trip time of each row's application."""
+def _own_bases(rows: Sequence[tuple[Trial, pa.Table]], which: np.ndarray) -> pa.Array:
+    """The base round-trip time of each row's application.
+
+    `which` holds the number of each row's trial in `rows`.
+    """
+    import numpy as np
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    parts = [pa.array([], pa.float64())]
-    for trial, table in rows:
-        names = pa.array(list(trial.rtt_base_ms), pa.string())
-        known = pa.array(list(trial.rtt_base_ms.values()), pa.float64())
-        parts.append(known.take(pc.index_in(table["flow"].combine_chunks(), names)))
-    return pa.concat_arrays(parts)
+    flows = pa.chunked_array([table["flow"] for _, table in rows], pa.string())
+    coded = flows.combine_chunks().dictionary_encode()
+    names = [*coded.dictionary.to_pylist(), None]
+    codes = coded.indices.fill_null(len(names) - 1).to_numpy(zero_copy_only=False)
+    bases = np.array([[trial.rtt_base_ms.get(one) for one in names] for trial, _ in rows], float)
+    return pa.array(bases[which, codes], from_pandas=True)
 
 
 def _as(value: Any, kind: pa.DataType) -> Any:
