@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 import math
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -13,10 +12,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from aqmlab.base.failures import RequestError
 from aqmlab.base.unique_names import Names
+from aqmlab.report.figures.rendering import agg_canvas, png, svg
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from aqmlab.results.results import CampaignResults
 
-PNG_DPI = 200
 WIDTH_INCH = 9.0
 
 _STYLE = Path(__file__).with_name("aqmlab.mplstyle")
@@ -73,22 +72,11 @@ class Drawing:
 
     def _render(self, kind: str) -> bytes:
         # `savefig` would lay out and draw everything twice for each format.
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
-
         layout = self.canvas.get_layout_engine()
         if layout is not None:
             layout.execute(self.canvas)
             self.canvas.set_layout_engine("none")
-        self.canvas.set_dpi(PNG_DPI)
-        buffer = io.BytesIO()
-        if kind == "svg":
-            svg: Any = FigureCanvasSVG(self.canvas)  # Its `print_svg` has no types.
-            svg.print_svg(buffer, metadata={"Date": None})
-        else:
-            png: Any = FigureCanvasAgg(self.canvas)  # Its `print_png` has no types.
-            png.print_png(buffer, metadata={"Software": None})
-        return buffer.getvalue()
+        return svg(self.canvas) if kind == "svg" else png(self.canvas)
 
 
 class Drawings(list[Drawing]):
@@ -145,11 +133,10 @@ def styled() -> Iterator[None]:
 
 def canvas(height_inch: float, width_inch: float = WIDTH_INCH) -> Canvas:
     """An empty figure without a window."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
     made = Canvas(figsize=(width_inch, height_inch))
-    FigureCanvasAgg(made)
+    agg_canvas(made)
     return made
 
 

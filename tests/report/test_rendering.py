@@ -1,0 +1,70 @@
+"""Renderings with kept sizes of texts equal those of matplotlib."""
+
+import io
+
+import numpy as np
+import pytest
+from aqmlab.report.figures import rendering
+from aqmlab.report.figures.drawing import Drawing, canvas, styled
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from PIL import Image
+
+
+def figure(height_inch=2.5):
+    """A figure with texts of several sizes and weights, a formula, and rasterized points."""
+    with styled():
+        made = canvas(height_inch)
+        axes = made.subplots()
+        axes.plot([1, 20], [3, 1e4], label="game ↑")
+        axes.plot(np.arange(50), np.arange(50), ".", rasterized=True)
+        axes.set(yscale="log", xlabel="time (s)", ylabel="throughput\nin Mbit/s")
+        axes.set_title("uplink: $x^2$", fontweight="bold")
+        axes.annotate("per trial", (0.5, 0.5), rotation=30, fontfamily="DejaVu Serif")
+        axes.legend()
+    return made
+
+
+def of_matplotlib(made, kind):
+    """The figure as matplotlib's own renderers draw it."""
+    with styled():
+        FigureCanvasAgg(made)
+        made.get_layout_engine().execute(made)
+        made.set_layout_engine("none")
+        made.set_dpi(rendering.PNG_DPI)
+        file = io.BytesIO()
+        if kind == "svg":
+            FigureCanvasSVG(made).print_svg(file, metadata={"Date": None})
+        else:
+            FigureCanvasAgg(made).print_png(file, metadata={"Software": None})
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("height_inch", [2.5, 3.25])
+def test_an_svg_equals_that_of_matplotlib(height_inch):
+    expected = of_matplotlib(figure(height_inch), "svg")
+    for _ in range(2):  # the second has only known texts
+        assert Drawing("", figure(height_inch), "").rendered("svg") == expected
+
+
+@pytest.mark.parametrize("height_inch", [2.5, 3.25])
+def test_a_png_has_the_pixels_of_that_of_matplotlib(height_inch):
+    expected = Image.open(io.BytesIO(of_matplotlib(figure(height_inch), "png")))
+    assert expected.getextrema()[3] == (255, 255)  # it is opaque
+    for _ in range(2):
+        found = Image.open(io.BytesIO(Drawing("", figure(height_inch), "").rendered("png")))
+        assert found.mode == "RGB" and found.info == expected.info
+        assert np.array_equal(np.asarray(found), np.asarray(expected)[..., :3])
+
+
+def test_at_most_some_sizes_of_texts_are_kept(monkeypatch):
+    rendering._sizes.cache_clear()
+    one = Drawing("", figure(), "")
+    assert one.rendered("svg") and one.rendered("png")
+    for key in [("MeasuredSvg", 72), ("MeasuredAgg", 200)]:
+        assert len(rendering._sizes(*key)) > 10
+    monkeypatch.setattr(rendering, "_MOST_KEPT", 5)
+    rendering._sizes.cache_clear()
+    other = Drawing("", figure(3.25), "")
+    assert other.rendered("svg") == of_matplotlib(figure(3.25), "svg")
+    assert len(rendering._sizes("MeasuredSvg", 72)) <= 5
