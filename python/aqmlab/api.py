@@ -30,7 +30,6 @@ from aqmlab.households.household import Household
 from aqmlab.planning import planner
 from aqmlab.planning.change_text import assignment_text, variation_text, writable
 from aqmlab.planning.overrides import Assignment, Variation
-from aqmlab.planning.plan import condition_digest
 from aqmlab.report import figures, notebook
 from aqmlab.report.page import write
 from aqmlab.results import results as stored
@@ -326,10 +325,10 @@ def _entries(plan: Plan, trials: Sequence[Trial]) -> tuple[TrialEntry, ...]:
                 id=trial.id,
                 conditions=planned.conditions,
                 seed=trial.seed,
-                condition=condition_digest(planned.spec),
+                condition=planned.condition_digest,
                 engine=trial.engine,
-                links=links_of(planned.spec),
-                rtt_base_ms=planned.rtt_base_ms,
+                links=trial.links,
+                rtt_base_ms=trial.rtt_base_ms,
                 apps={name: kind for name, kind in apps.items() if kinds[name] != kind},
                 **{name: value for name, value in span.items() if value != first[name]},
                 spec=trial.spec_digest,

@@ -42,11 +42,14 @@ def _copies(
     copies = _starts_and_rtts(app, scenario.defaults)
     on_gateway = catalogue.load().find("apps", app.kind).on_gateway
     ups, downs = _routes(links, "gateway" if on_gateway else "home")
+    kind = parameters_spec(app.kind, app.params)
+    home = tcp(f"apps.{name}.home", _end(scenario, app, "home"))
+    wan = tcp(f"apps.{name}.wan", _end(scenario, app, "wan"))
     for number, (start_ns, rtt) in enumerate(copies, start=1):
         up_ns, down_ns = delays_ns(rtt or scenario.path.rtt)
         yield AppSpec(
             name=name if len(copies) == 1 else f"{name}-{number}",
-            app=parameters_spec(app.kind, app.params),
+            app=kind,
             priority=app.priority,
             host=UNSET if app.host is None else app.host,
             dscp=UNSET if app.dscp is None else app.dscp,
@@ -54,8 +57,8 @@ def _copies(
             stop_ns=_stop(name, app, scenario.defaults, start_ns),
             up=_route(ups, scenario.path.up, up_ns),
             down=_route(downs, scenario.path.down, down_ns),
-            home=tcp(f"apps.{name}.home", _end(scenario, app, "home")),
-            wan=tcp(f"apps.{name}.wan", _end(scenario, app, "wan")),
+            home=home,
+            wan=wan,
         )
 
 

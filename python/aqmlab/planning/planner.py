@@ -34,7 +34,7 @@ from aqmlab.planning.overrides import (
     refuse_unknown_app,
     with_vary,
 )
-from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial
+from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial, Seedless
 from aqmlab.scenario import conflicts, merge, sweep, toml_writer
 from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario.column_names import TrialNames
@@ -223,10 +223,11 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
         effects.note(point.picks, trial_spec.values(resolved.spec))
         _refuse_too_much(len(resolved.spec.apps), count, layer.where(("vary",)))
         warnings.update(dict.fromkeys(resolved.warnings))
+        seedless = Seedless(resolved.spec)
         for seed in seeds:
             own_id = taken.of(point.conditions, seed)
             spec = resolved.spec.with_seed(seed)
-            trials.append(PlannedTrial(own_id, point.conditions, seed, spec))
+            trials.append(PlannedTrial(own_id, point.conditions, seed, spec, seedless=seedless))
     effects.refuse_none(lambda name: layer.where(("vary", name)))
     asked = scenario.to_dict()
     report = scenario.report

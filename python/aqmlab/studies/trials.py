@@ -49,7 +49,7 @@ def _check(plan: Plan, scenario: str, name: str, values: Sequence[str]) -> None:
     if name not in plan.conditions:
         problem = f"scenario {scenario}: `{name}` does not vary"
         raise RequestError(problem, suggestion(name, plan.conditions))
-    known = dict.fromkeys(trial.texts[name] for trial in plan.trials)
+    known = plan.values_of(name)
     for value in values:
         if value not in known:
             hint = f"there are {', '.join(known)}"
