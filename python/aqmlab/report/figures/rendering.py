@@ -68,7 +68,7 @@ def agg_canvas(made: Canvas) -> FigureCanvasAgg:
     return _classes()[0](made)
 
 
-class _Measured:
+class _KnownTexts:
     """A mix-in for matplotlib's renderers, which keeps the sizes of texts and of fonts."""
 
     dpi: float = _SVG_DPI
@@ -137,10 +137,10 @@ def _classes() -> tuple[type[FigureCanvasAgg], type[RendererSVG]]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
     from matplotlib.backends.backend_svg import RendererSVG
 
-    class MeasuredAgg(_Measured, RendererAgg):
+    class MeasuredAgg(_KnownTexts, RendererAgg):
         pass
 
-    class MeasuredSvg(_Measured, RendererSVG):
+    class MeasuredSvg(_KnownTexts, RendererSVG):
         pass
 
     agg: Any = MeasuredAgg  # Its parameters have no types.
