@@ -1,10 +1,9 @@
 """Renders figures as PNG and SVG, and keeps the sizes of texts for all figures.
 
-matplotlib measures the texts of a figure for the layout, for the PNG and for the SVG, and it looks
-up the height of a font for each text. The figures of a study have most of their texts in common:
-numbers at ticks, and names of applications and conditions. Nine of ten measurements are therefore
-repetitions. All figures have one style, so the size of a text depends only on the text, its font,
-the format and the resolution.
+matplotlib measures the texts of a figure for the layout, for the PNG and for the SVG. The figures
+of a study have most of their texts in common: numbers at ticks, and names of applications and
+conditions. Nine of ten measurements are therefore repetitions. All figures have one style, so the
+size of a text depends only on the text, its font, the format and the resolution.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ _MOST_KEPT = 10_000
 
 _IsMath = bool | Literal["TeX"]
 _Size = tuple[float, float, float]
-_Height = _Size | tuple[None, None, None]
 
 
 def png(made: Canvas) -> bytes:
@@ -69,7 +67,7 @@ def agg_canvas(made: Canvas) -> FigureCanvasAgg:
 
 
 class _KnownTexts:
-    """A mix-in for matplotlib's renderers, which keeps the sizes of texts and of fonts."""
+    """A mix-in for matplotlib's renderers, which keeps the sizes of texts."""
 
     dpi: float = _SVG_DPI
 
@@ -85,50 +83,11 @@ class _KnownTexts:
             kept[s, prop.copy(), ismath] = found  # The caller may change its font later.
         return found
 
-    def _get_font_height_metrics(self, prop: FontProperties) -> _Height:
-        """The ascent, descent and line gap of a font in pixels.
-
-        Since version 3.11, matplotlib calls this method if a renderer has it. Otherwise it reads
-        the same numbers from the font's tables for each text. If they have no such numbers, `None`
-        makes matplotlib measure a text.
-        """
-        kept = _heights(self.dpi)
-        found = kept.get(prop)
-        if found is None:
-            found = kept[prop.copy()] = _height(prop, self.dpi)
-        return found
-
 
 @cache
 def _sizes(renderer: str, dpi: float) -> dict[tuple[str, FontProperties, _IsMath], _Size]:
     """The known sizes of texts for a renderer and a resolution."""
     return {}
-
-
-@cache
-def _heights(dpi: float) -> dict[FontProperties, _Height]:
-    """The known heights of fonts for a resolution."""
-    return {}
-
-
-def _height(prop: FontProperties, dpi: float) -> _Height:
-    """The height of a font as matplotlib computes it: typographic if known, to the last bit."""
-    from matplotlib.font_manager import findfont, get_font
-
-    font = get_font(findfont(prop))
-    tables: Any = font.get_sfnt_table  # Its types are those of single tables.
-    for table, ascent, descent, gap in _TABLES:
-        if (found := tables(table)) is not None:
-            scale = 1 / tables("head")["unitsPerEm"] * prop.get_size_in_points() * dpi / 72
-            return found[ascent] * scale, -found[descent] * scale, found[gap] * scale
-    return None, None, None
-
-
-_TABLES = (
-    ("OS/2", "sTypoAscender", "sTypoDescender", "sTypoLineGap"),
-    ("hhea", "ascent", "descent", "lineGap"),
-)
-"""The tables of a font that state its height, and their fields."""
 
 
 @cache
