@@ -398,7 +398,8 @@ impl TcpFlags {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks(Blocks);
 
-/// The blocks. Several blocks are boxed, because most packets have none, and most of the others one.
+/// The blocks. Several blocks are boxed, because most packets have no block, and most others have
+/// one block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 enum Blocks {
     #[default]

@@ -14,7 +14,7 @@ use aqmlab_core::hint::rare;
 /// The number of slots in an octave.
 const SLOTS: usize = 512;
 const SLOT_BITS: u32 = SLOTS.trailing_zeros();
-/// The number of slots that are looked at together for values.
+/// The number of slots that are tested together. Eight slots fill a vector register of 256 bits.
 const GROUP: usize = 8;
 /// The number of octaves. The index of an octave is the number of leading zeros of its values. The
 /// last octave holds all values below 512.

@@ -11,6 +11,9 @@ use crate::histogram::Histogram;
 /// The maximum number of windows that are stored exactly. It is enough for 68 minutes of windows
 /// that advance by 250 ms.
 const EXACT: usize = 16_384;
+/// The maximum number of windows for which a new flow gets memory: half a minute of windows that
+/// advance by 250 ms. Most flows of a large trial may be short.
+const AT_ONCE: u64 = 128;
 
 /// The throughput of a flow in windows of one width.
 #[derive(Clone, Debug, Default)]
@@ -38,9 +41,9 @@ impl Default for Counts {
 
 impl WindowRates {
     /// Returns an empty distribution for windows of length `width`, with memory for `windows` of
-    /// them.
+    /// them, but for at most [`AT_ONCE`].
     pub(crate) fn new(width: Duration, windows: u64) -> Self {
-        let counts = Counts::Exact(Vec::with_capacity(windows.min(EXACT as u64) as usize));
+        let counts = Counts::Exact(Vec::with_capacity(windows.min(AT_ONCE) as usize));
         Self { width, counts, ..Self::default() }
     }
 
@@ -99,7 +102,7 @@ impl WindowRates {
         }
         let bytes = match &self.counts {
             Counts::Exact(counts) => {
-                // Integers are sorted faster.
+                // Sorting integers is faster than sorting floating-point numbers.
                 let mut sorted = counts.clone();
                 sorted.sort_unstable();
                 let sorted: Vec<f64> = sorted.into_iter().map(|count| count as f64).collect();

@@ -120,10 +120,10 @@ impl Tcb {
         }
     }
 
-    /// Adds the due SACK blocks that fit to the last segment in the queue.
+    /// Adds those due SACK blocks that fit to the segment that was just queued.
     #[inline(never)]
     fn add_sacks(&mut self) {
-        let Some(Segment { header, .. }) = self.out.back_mut() else { return };
+        let Segment { header, .. } = self.out.back_mut().expect("a segment was queued");
         let space = OPTIONS_SPACE - u32::from(header.options_len);
         // A retransmission keeps its size. SACK is omitted if the packet would be too large.
         let room = (self.mtu - 40 - u32::from(header.options_len)).saturating_sub(header.payload);

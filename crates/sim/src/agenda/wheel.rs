@@ -2,11 +2,14 @@
 //!
 //! The connections of a run have many timers, and most of them are set again before they expire. As
 //! in Linux's timer wheel (`kernel/time/timer.c`), a key therefore joins the unsorted list of a
-//! span of time, its granule, and the list is sorted only when the wheel opens the granule. Unlike
-//! in Linux, no time is rounded.
+//! span of time, its granule, and its place among these keys is found only when the wheel opens the
+//! granule. Unlike in Linux, no time is rounded.
 //!
 //! The granules of the next half second have a list each. Later keys have no list until the wheel
 //! comes to the first of them.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use aqmlab_core::hint::rare;
 
@@ -16,12 +19,12 @@ use super::{NEVER, Order};
 /// The binary logarithm of a granule in nanoseconds. A granule is about one tick of Linux at 250
 /// Hz.
 const GRANULE_BITS: u32 = 22;
-/// The number of granules that have lists.
+/// The number of granules that have lists. A `u128` has a bit for each list.
 const GRANULES: usize = 128;
 
 /// A timer wheel of hosts, whose codes are the numbers of their leaves; see the module's
-/// documentation. A list or `open` may contain keys twice, and former keys, which their leaves no
-/// longer have.
+/// documentation. A list or `open` may contain a key twice. It may also contain former keys: keys
+/// that their leaves no longer have.
 #[derive(Debug)]
 pub(crate) struct Wheel {
     /// The key of each leaf.
@@ -30,8 +33,8 @@ pub(crate) struct Wheel {
     lists: Box<[Vec<u128>; GRANULES]>,
     /// A bit for each list that is not empty.
     occupied: u128,
-    /// The keys of the granules up to `cursor`, from the greatest to the least.
-    open: Vec<u128>,
+    /// The keys of the granules up to `cursor`.
+    open: BinaryHeap<Reverse<u128>>,
     /// The last granule that was opened.
     cursor: u64,
     /// A lower bound of the granules of the keys that have no list.
@@ -51,7 +54,7 @@ impl Queue for Wheel {
             keys: Vec::new(),
             lists: Box::new([const { Vec::new() }; GRANULES]),
             occupied: 0,
-            open: Vec::new(),
+            open: BinaryHeap::new(),
             cursor: 0,
             far_from: u64::MAX,
             least: NEVER,
@@ -67,10 +70,13 @@ impl Queue for Wheel {
         self.keys[index]
     }
 
-    #[expect(clippy::inline_always, reason = "most timers of many flows pass")]
+    #[expect(clippy::inline_always, reason = "every timer of a host passes")]
     #[inline(always)]
     fn set(&mut self, index: usize, key: u128) -> bool {
         let former = std::mem::replace(&mut self.keys[index], key);
+        if former == key {
+            return false;
+        }
         if key != NEVER {
             self.insert(key);
         }
@@ -95,22 +101,28 @@ impl Wheel {
             rare();
             self.insert_open(key);
         } else if granule - self.cursor < GRANULES as u64 {
-            let list = granule as usize % GRANULES;
-            self.occupied |= 1 << list;
-            self.lists[list].push(key);
+            let number = granule as usize % GRANULES;
+            self.occupied |= 1 << number;
+            let list = &mut self.lists[number];
+            list.push(key);
+            if list.len() > most(&self.keys) {
+                rare();
+                forget_former_keys(list, &self.keys);
+            }
         } else {
             self.far_from = self.far_from.min(granule);
         }
     }
 
-    /// Adds a key to the open granules. Removes former keys if they are the most.
+    /// Adds a key to the open granules.
     #[inline(never)]
     fn insert_open(&mut self, key: u128) {
-        let place = self.open.partition_point(|other| *other > key);
-        self.open.insert(place, key);
-        if self.open.len() > 2 * self.keys.len() + 16 {
-            let keys = &self.keys;
-            self.open.retain(|key| keys[leaf_of(*key)] == *key);
+        self.open.push(Reverse(key));
+        if self.open.len() > most(&self.keys) {
+            rare();
+            let mut open = std::mem::take(&mut self.open).into_iter().map(|key| key.0).collect();
+            forget_former_keys(&mut open, &self.keys);
+            self.open = open.into_iter().map(Reverse).collect();
         }
     }
 
@@ -118,7 +130,7 @@ impl Wheel {
     #[inline(never)]
     fn find_least(&mut self) {
         loop {
-            while let Some(&key) = self.open.last() {
+            while let Some(&Reverse(key)) = self.open.peek() {
                 if self.keys[leaf_of(key)] == key {
                     self.least = key;
                     return;
@@ -132,7 +144,8 @@ impl Wheel {
         }
     }
 
-    /// Opens the next granule that has keys. Returns false if there is none. No granule is open.
+    /// Opens the next granule that has keys. The caller must have emptied `open`. Returns false if no
+    /// leaf has a key.
     fn open_next(&mut self) -> bool {
         if self.next_granule().is_none_or(|granule| self.far_from <= granule) {
             rare();
@@ -142,11 +155,10 @@ impl Wheel {
         self.cursor = granule;
         let list = granule as usize % GRANULES;
         self.occupied &= !(1 << list);
-        std::mem::swap(&mut self.open, &mut self.lists[list]);
-        // Most keys of a list are in rising order, and a sort of few keys that are almost in order is
-        // short.
-        self.open.reverse();
-        self.open.sort_unstable_by(|one, other| other.cmp(one));
+        let keys = &self.keys;
+        self.open.extend(
+            self.lists[list].drain(..).filter(|key| keys[leaf_of(*key)] == *key).map(Reverse),
+        );
         true
     }
 
@@ -159,7 +171,8 @@ impl Wheel {
     }
 
     /// Moves the wheel to the first granule with a key, and makes the lists again from all keys.
-    /// There is at least half a second between two calls, or no list has a key.
+    /// Each call looks at all keys. It is called only if no list has a key, or if half a second has
+    /// passed since the last call.
     #[cold]
     fn list_far(&mut self) {
         let first = self.keys.iter().copied().min().unwrap_or(NEVER);
@@ -167,6 +180,7 @@ impl Wheel {
         if first == NEVER {
             return;
         }
+        debug_assert!(granule(first) > self.cursor, "no granule with a key is passed over");
         self.cursor = granule(first) - 1;
         for list in self.lists.iter_mut() {
             list.clear();
@@ -178,6 +192,21 @@ impl Wheel {
             }
         }
     }
+}
+
+/// Returns the number of entries above which a list or the open granules must contain former keys
+/// or keys twice. The constant keeps a wheel of few leaves from removing them often.
+#[inline]
+const fn most(keys: &[u128]) -> usize {
+    2 * keys.len() + 16
+}
+
+/// Removes former keys and repetitions. No more entries than leaves remain.
+#[cold]
+fn forget_former_keys(entries: &mut Vec<u128>, keys: &[u128]) {
+    entries.retain(|key| keys[leaf_of(*key)] == *key);
+    entries.sort_unstable();
+    entries.dedup();
 }
 
 /// Returns the leaf whose key this is.
@@ -209,7 +238,8 @@ mod tests {
                 // The call is due after a nanosecond to a century.
                 let span = rng.below(1 << 62) >> rng.below(62);
                 let key = if rng.below(4) == 0 { NEVER } else { key(now + span, ticket, index) };
-                wheel.set(index, key);
+                let (before, changes) = (wheel.least(), wheel.set(index, key));
+                assert!(changes || wheel.least() == before);
                 plain[index] = key;
                 if rng.below(3) > 0 {
                     let least = wheel.least();
@@ -231,17 +261,38 @@ mod tests {
     }
 
     #[test]
-    fn former_keys_of_open_granules_do_not_accumulate() {
+    fn former_and_repeated_keys_do_not_accumulate() {
+        let (first, most) = (key(1 << 40, 0, 0), 2 * 2 + 16);
         let mut wheel = Wheel::new();
         wheel.make_room(1);
-        wheel.set(0, key(1 << 40, 0, 0));
+        wheel.set(0, first);
         assert_eq!(wheel.cursor, 1 << (40 - GRANULE_BITS), "the granule is open");
         for ticket in 1..100_000 {
             wheel.set(1, key(1 << 39, ticket, 1));
             wheel.set(1, NEVER);
-            assert_eq!(wheel.least(), key(1 << 40, 0, 0));
-            wheel.set(1, key((1 << 40) + 1, ticket, 1));
-            assert!(wheel.open.len() <= 2 * 2 + 16);
+            assert_eq!(wheel.least(), first);
+            wheel.set(1, key((1 << 40) + 1, 1, 1));
+            assert!(wheel.open.len() <= most, "{} open keys", wheel.open.len());
+            wheel.set(1, key((1 << 40) + (1 << 28), ticket, 1));
+            let listed: usize = wheel.lists.iter().map(Vec::len).sum();
+            assert!(listed <= most, "{listed} keys in lists");
+            assert_eq!(wheel.least(), first);
         }
+    }
+
+    #[test]
+    fn keys_at_the_end_of_time_and_far_ahead_are_found() {
+        let mut wheel = Wheel::new();
+        wheel.make_room(2);
+        let keys = [key(u64::MAX - 1, 1, 0), key(1 << 50, 2, 1), key(5, 3, 2)];
+        for (index, key) in keys.into_iter().enumerate() {
+            assert!(wheel.set(index, key), "it is the least");
+            assert!(!wheel.set(index, key), "nothing changed");
+        }
+        for index in [2, 1, 0] {
+            assert_eq!(wheel.least(), keys[index]);
+            wheel.set(index, NEVER);
+        }
+        assert_eq!(wheel.least(), NEVER);
     }
 }

@@ -18,8 +18,8 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cc) struct Jiffies {
     hz: u64,
-    /// The length of a tick in nanoseconds, if it is whole, as it is on most hosts. Most divisions
-    /// are then unnecessary.
+    /// The length of a tick in nanoseconds, if it is whole, as it is on most hosts. A conversion
+    /// then takes one division instead of several.
     whole_tick: Option<NonZero<u64>>,
     /// The tick to which [`Self::advance`] has advanced, with its first nanosecond and the first
     /// nanosecond of the next tick.

@@ -43,7 +43,7 @@ pub(crate) struct Scoreboard {
     /// The id of the last segment in transmission order; [`NONE`] if the list is empty. Valid only
     /// while the list is linked.
     tail: u32,
-    /// The list is linked while a segment with an id below this one is outstanding.
+    /// The list is linked while a segment whose id is below this id is outstanding.
     linked_until: u32,
     /// The number of segments tagged S. Without SACK, each counted duplicate acknowledgement stands
     /// for one such segment.
@@ -54,7 +54,7 @@ pub(crate) struct Scoreboard {
     retrans_out: u32,
     /// The end of the highest segment tagged S.
     fack: u64,
-    /// The id behind the highest segment tagged S.
+    /// The id behind the highest segment tagged S. Valid only while `sacked_out` counts tags S.
     after_fack: u32,
     /// The id of the segment, if stored, at which the search for the next retransmission starts
     /// (`retransmit_skb_hint`).

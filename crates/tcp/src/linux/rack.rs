@@ -199,10 +199,10 @@ impl Linux {
         wait
     }
 
-    /// Returns whether the segment whose last transmission is the oldest was sent after the latest
-    /// delivered segment. No segment is then newly lost.
+    /// Returns whether [`Self::detect_losses`] would end at its first segment, or has no segment. Its
+    /// rules for the first segment are repeated here.
     #[inline]
-    fn is_oldest_later(&self, tcb: &Tcb) -> bool {
+    fn finds_no_loss(&self, tcb: &Tcb) -> bool {
         tcb.board.oldest().is_none_or(|id| {
             let sent = tcb.board.get(id);
             sent.flags & (LOST | RETRANS) != LOST && self.rack.is_later(sent)
@@ -212,7 +212,7 @@ impl Linux {
     /// Detects losses after a delivery. Returns whether the reordering timer was set
     /// (`tcp_rack_mark_lost`).
     pub(super) fn rack_mark_lost(&mut self, tcb: &mut Tcb) -> bool {
-        if !std::mem::take(&mut self.rack.advanced) || self.is_oldest_later(tcb) {
+        if !std::mem::take(&mut self.rack.advanced) || self.finds_no_loss(tcb) {
             return false;
         }
         let Some(wait) = self.detect_losses(tcb) else { return false };

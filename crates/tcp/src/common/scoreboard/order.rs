@@ -3,18 +3,19 @@
 //!
 //! Source: Linux 6.1 `tsorted_sent_queue` of `struct tcp_sock`.
 //!
-//! Only retransmissions change the order of the list. Until the first of them, and when the segments
-//! that were retransmitted are acknowledged, the list is in sequence order and needs no links: it
-//! has the segments with the tag [`LISTED`]. Most segments of a transfer therefore never need links.
-//! If many segments have left the list, the others are linked, so that a search need not pass the
-//! many.
+//! Only retransmissions change the order of the list. Before the first retransmission, and after all
+//! retransmitted segments are acknowledged, the list is in sequence order. It then needs no links:
+//! its segments have the tag [`LISTED`]. Most segments of a transfer therefore never need links. If
+//! many segments have left the list, the others are linked. A search then does not visit the
+//! segments that have left.
 
 use aqmlab_core::Instant;
 
 use super::Scoreboard;
 use super::sent::{EVER_RETRANS, LISTED, NONE, Sent};
 
-/// The number of segments tagged S or L above which the list is linked.
+/// The number of segments tagged S or L above which the list is linked. At most so many segments
+/// have left a list that is not linked, and a search passes them.
 const MANY: u32 = 16;
 
 impl Scoreboard {
@@ -64,7 +65,8 @@ impl Scoreboard {
         }
     }
 
-    /// Removes the segment from the list, if it is in the list.
+    /// Removes the segment from the list, if it is in the list. Links the list if many segments have
+    /// left it.
     pub(crate) fn delist(&mut self, id: u32) {
         if self.is_linked() {
             self.take_from_list(id);
