@@ -346,3 +346,33 @@ impl DelayedAck {
         self.scheduled
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use aqmlab_core::Rng;
+
+    use super::*;
+    use crate::linux::testing;
+
+    /// Compares the delay with the rule of `tcp_send_delayed_ack`, whose limits are whole ticks.
+    #[test]
+    fn a_delay_is_limited_by_whole_ticks() {
+        let (mut linux, mut tcb) = testing::open("cubic");
+        let (mut rng, ns) = (Rng::stream(1, "delay"), Duration::from_nanos);
+        for _ in 0..20_000 {
+            let srtt = ns(rng.below(600_000_000) >> rng.below(4));
+            tcb.rtt.srtt8 = srtt.as_nanos() * 8;
+            let near = [srtt, tcb.clock.round(srtt), MAX_DELAY, ns(rng.below(700_000_000))];
+            let ato = near[rng.below(4) as usize].as_nanos() + rng.below(3);
+            let delack = &mut linux.delack;
+            delack.ato = Some(ns(ato.saturating_sub(1)));
+            (delack.pingpong, delack.pushed) = (rng.below(2) == 0, rng.below(2) == 0);
+            let is_short = delack.pingpong || delack.pushed;
+            let most = if is_short { delack.most } else { tcb.clock.round(MAX_DELAY) };
+            let limit = most.min(tcb.clock.round(srtt).max(delack.least)).min(delack.most);
+            let limit = if srtt == Duration::ZERO { most.min(delack.most) } else { limit };
+            let want = delack.ato.unwrap_or_default().min(limit);
+            assert_eq!(delack.delay(&tcb), want, "{:?}, srtt {srtt}", delack.ato);
+        }
+    }
+}
