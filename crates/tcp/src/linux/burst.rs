@@ -2,7 +2,7 @@
 //!
 //! A burst is plain if it carries neither SACK blocks nor ECN bits nor the FIN, and if the host's
 //! queue and the controller keep no records of segments. Nearly all bursts of a transfer are plain.
-//! What is the same for all segments is then done once.
+//! Work that is the same for all segments is then done once.
 //!
 //! [`Linux::send_plain`] does what [`Linux::send_segments`] does for such a burst. A new feature of
 //! segments must be added to both, or must make [`Linux::is_plain`] return false.
