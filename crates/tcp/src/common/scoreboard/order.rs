@@ -14,8 +14,8 @@ use aqmlab_core::Instant;
 use super::Scoreboard;
 use super::sent::{EVER_RETRANS, LISTED, NONE, Sent};
 
-/// The number of segments tagged S or L above which the list is linked. At most so many segments
-/// have left a list that is not linked, and a search passes them.
+/// The number of segments tagged S or L above which the list is linked. A search of a list that is
+/// not linked visits no more segments than these that have left it.
 const MANY: u32 = 16;
 
 impl Scoreboard {
