@@ -144,8 +144,8 @@ impl Wheel {
         }
     }
 
-    /// Opens the next granule that has keys. The caller must have emptied `open`. Returns false if no
-    /// leaf has a key.
+    /// Opens the next granule that has keys. The caller must have emptied `open`. Returns false if
+    /// no leaf has a key.
     fn open_next(&mut self) -> bool {
         if self.next_granule().is_none_or(|granule| self.far_from <= granule) {
             rare();

@@ -199,8 +199,8 @@ impl Linux {
         wait
     }
 
-    /// Returns whether [`Self::detect_losses`] would end at its first segment, or has no segment. Its
-    /// rules for the first segment are repeated here.
+    /// Returns whether [`Self::detect_losses`] would end at its first segment, or has no segment.
+    /// Its rules for the first segment are repeated here.
     #[inline]
     fn finds_no_loss(&self, tcb: &Tcb) -> bool {
         tcb.board.oldest().is_none_or(|id| {

@@ -34,8 +34,8 @@ impl Numbers {
     }
 }
 
-/// Returns a column of numbers with the `value` of each row. Long tables are built by columns, because
-/// building them by rows takes more instructions.
+/// Returns a column of numbers with the `value` of each row. Long tables are built by columns,
+/// because building them by rows takes more instructions.
 pub(super) fn floats<T>(rows: &[T], value: impl Fn(&T) -> f64) -> Column {
     Column::Float(rows.iter().map(value).collect())
 }

@@ -3,11 +3,11 @@
 //!
 //! Source: Linux 6.1 `tsorted_sent_queue` of `struct tcp_sock`.
 //!
-//! Only retransmissions change the order of the list. Before the first retransmission, and after all
-//! retransmitted segments are acknowledged, the list is in sequence order. It then needs no links:
-//! its segments have the tag [`LISTED`]. Most segments of a transfer therefore never need links. If
-//! many segments have left the list, the others are linked. A search then does not visit the
-//! segments that have left.
+//! Only retransmissions change the order of the list. Before the first retransmission, and after
+//! all retransmitted segments are acknowledged, the list is in sequence order. It then needs no
+//! links: its segments have the tag [`LISTED`]. Most segments of a transfer therefore never need
+//! links. If many segments have left the list, the others are linked. A search then does not visit
+//! the segments that have left.
 
 use aqmlab_core::Instant;
 
@@ -65,8 +65,8 @@ impl Scoreboard {
         }
     }
 
-    /// Removes the segment from the list, if it is in the list. Links the list if many segments have
-    /// left it.
+    /// Removes the segment from the list, if it is in the list. Links the list if many segments
+    /// have left it.
     pub(crate) fn delist(&mut self, id: u32) {
         if self.is_linked() {
             self.take_from_list(id);

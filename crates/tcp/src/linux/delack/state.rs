@@ -254,8 +254,8 @@ impl DelayedAck {
         ato.min(self.most)
     }
 
-    /// Limits a delay that is longer than the minimum. The limits are rounded up to whole
-    /// ticks. A delay that does not exceed the exact limit therefore does not exceed the rounded one.
+    /// Limits a delay that is longer than the minimum. The limits are rounded up to whole ticks. A
+    /// delay that does not exceed the exact limit therefore does not exceed the rounded one.
     #[expect(clippy::inline_always, reason = "with 64 flows, most data passes")]
     #[inline(always)]
     fn limited(&self, mut ato: Duration, tcb: &Tcb) -> Duration {
