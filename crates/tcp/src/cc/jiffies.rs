@@ -1,8 +1,8 @@
 //! The kernel's coarse clock, in which CUBIC and BBR measure time.
 
-use std::num::NonZero;
-
 use aqmlab_core::{Bounds, Duration, Instant, Param, Value};
+
+use crate::common::clock::Tick;
 
 /// The parameter for the number of clock ticks per second of a Linux host (`HZ`).
 pub(in crate::cc) const LINUX_HZ: Param = Param {
@@ -18,14 +18,9 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cc) struct Jiffies {
     hz: u64,
-    /// The length of a tick in nanoseconds, if it is whole, as it is on most hosts. A conversion
-    /// then takes one division instead of several.
-    whole_tick: Option<NonZero<u64>>,
-    /// The tick to which [`Self::advance`] has advanced, with its first nanosecond and the first
-    /// nanosecond of the next tick.
-    tick: u64,
-    from: u64,
-    until: u64,
+    /// The tick, if it has a whole number of nanoseconds, as on most hosts. A conversion then takes
+    /// no division instead of several.
+    whole_tick: Option<Tick>,
 }
 
 impl Jiffies {
@@ -33,8 +28,8 @@ impl Jiffies {
     /// microsecond.
     pub(in crate::cc) fn new(hz: u64) -> Self {
         let hz = hz.clamp(1, 1_000_000);
-        let whole_tick = if SECOND.is_multiple_of(hz) { NonZero::new(SECOND / hz) } else { None };
-        Self { hz, whole_tick, tick: 0, from: 0, until: 0 }
+        let whole_tick = SECOND.is_multiple_of(hz).then(|| Tick::new(SECOND / hz));
+        Self { hz, whole_tick }
     }
 
     /// Returns the number of ticks per second.
@@ -46,28 +41,6 @@ impl Jiffies {
     #[inline]
     pub(in crate::cc) const fn at(self, now: Instant) -> u64 {
         self.whole(now.as_nanos())
-    }
-
-    /// Returns the number of whole ticks until `now`, as [`Self::at`] does. The divisions are
-    /// needed only once per tick.
-    #[inline]
-    pub(in crate::cc) fn advance(&mut self, now: Instant) -> u64 {
-        let ns = now.as_nanos();
-        if ns < self.from || ns >= self.until {
-            self.tick = self.whole(ns);
-            self.from = self.start_of(self.tick);
-            self.until = self.start_of(self.tick + 1);
-        }
-        self.tick
-    }
-
-    /// Returns the first nanosecond of a tick.
-    #[inline]
-    const fn start_of(self, tick: u64) -> u64 {
-        if let Some(tick_ns) = self.whole_tick {
-            return tick.saturating_mul(tick_ns.get());
-        }
-        (tick / self.hz * SECOND).saturating_add((tick % self.hz * SECOND).div_ceil(self.hz))
     }
 
     /// Returns the number of whole ticks in `span`.
@@ -86,8 +59,8 @@ impl Jiffies {
     // Converts whole seconds separately, so that years of nanoseconds do not overflow.
     #[inline]
     const fn whole(self, nanos: u64) -> u64 {
-        if let Some(tick_ns) = self.whole_tick {
-            return nanos / tick_ns.get();
+        if let Some(tick) = self.whole_tick {
+            return tick.whole(nanos);
         }
         (nanos / SECOND) * self.hz + (nanos % SECOND) * self.hz / SECOND
     }
@@ -108,16 +81,17 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_advances_counts_the_same_ticks() {
+    fn ticks_that_are_no_whole_nanoseconds_are_exact() {
         for hz in [1, 3, 250, 300, 1_000, 999_999] {
-            let mut clock = Jiffies::new(hz);
-            let mut rng = aqmlab_core::Rng::stream(1, "jiffies");
-            let mut now = 0;
-            for _ in 0..2_000 {
-                now += rng.below(2 * SECOND) >> rng.below(31);
-                for ns in [now, clock.until.max(1) - 1, clock.until, clock.from] {
-                    let at = Instant::from_nanos(ns);
-                    assert_eq!(clock.advance(at), clock.at(at), "{ns} ns at {hz} Hz");
+            let clock = Jiffies::new(hz);
+            for second in [0, 1, 3_600] {
+                for tick in [0, 1, hz / 2, hz - 1] {
+                    let start = second * SECOND + (tick * SECOND).div_ceil(hz);
+                    let count = second * hz + tick;
+                    assert_eq!(clock.at(Instant::from_nanos(start)), count, "{start} at {hz} Hz");
+                    if start > 0 {
+                        assert_eq!(clock.at(Instant::from_nanos(start - 1)), count - 1);
+                    }
                 }
             }
         }

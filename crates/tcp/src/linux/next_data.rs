@@ -7,6 +7,8 @@
 //! feature of received segments must be added to both, or must make [`Linux::is_next_data`] return
 //! false.
 
+use std::hint::select_unpredictable;
+
 use aqmlab_core::{Ecn, TcpHeader};
 
 use super::Linux;
@@ -38,9 +40,8 @@ impl Linux {
     /// Processes the next data.
     #[inline(never)]
     pub(super) fn receive_next(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
-        if header.timestamps && header.seq <= tcb.rcv.wup {
-            tcb.rcv.ts_recent = header.ts_val;
-        }
+        let counts = header.timestamps & (header.seq <= tcb.rcv.wup);
+        tcb.rcv.ts_recent = select_unpredictable(counts, header.ts_val, tcb.rcv.ts_recent);
         self.update_send_window(tcb, header);
         self.autotune.measure_by_echo(tcb, header, self.delack.rcv_mss());
         tcb.rcv.sack.clear_duplicate();

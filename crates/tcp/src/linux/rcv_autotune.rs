@@ -4,6 +4,8 @@
 //! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_rcv_rtt_measure`, `tcp_rcv_space_adjust`;
 //! `tcp_rcv_rtt_update` as of 6.1.142, which takes a lower sample at once).
 
+use std::hint::select_unpredictable;
+
 use aqmlab_core::hint::rare;
 use aqmlab_core::{Duration, Instant, TcpHeader};
 
@@ -21,7 +23,8 @@ const TRUE_SIZE: u64 = 576 + MAX_TCP_HEADER;
 pub(super) struct RcvAutotune {
     /// Whether the buffer may grow.
     is_on: bool,
-    /// Eight times the receiver's round-trip time in nanoseconds; zero before the first sample.
+    /// Eight times the receiver's round-trip time in nanoseconds; `u64::MAX` before the first
+    /// sample.
     rtt8: u64,
     /// The round trip being measured without timestamps: its start, and the sequence number at its
     /// end.
@@ -40,7 +43,7 @@ impl RcvAutotune {
     pub(super) fn new(profile: &Profile, fixed: Option<u64>) -> Self {
         Self {
             is_on: profile.receive_tuning && fixed.is_none(),
-            rtt8: 0,
+            rtt8: u64::MAX,
             round: None,
             last_echo: 0,
             space: 0,
@@ -59,18 +62,19 @@ impl RcvAutotune {
 
     /// Returns the receiver's estimate of the round-trip time, once there is a sample.
     pub(super) fn rtt(&self) -> Option<Duration> {
-        (self.rtt8 != 0).then(|| Duration::from_nanos(self.rtt8 / 8))
+        (self.rtt8 != u64::MAX).then(|| Duration::from_nanos(self.rtt8 / 8))
     }
 
-    /// Adds a sample. A lower sample counts at once. A higher sample is smoothed if it comes from a
-    /// timestamp, and otherwise ignored.
-    fn sample(&mut self, rtt: Duration, by: Measured) {
-        let rtt = rtt.as_nanos().max(1_000);
-        if self.rtt8 == 0 || rtt * 8 < self.rtt8 {
-            self.rtt8 = rtt * 8;
-        } else if by == Measured::ByEcho {
-            self.rtt8 = self.rtt8 - self.rtt8 / 8 + rtt;
-        }
+    /// Returns `rtt8` after a sample of `rtt` nanoseconds. A lower sample counts at once. A higher
+    /// sample is smoothed if it comes from a timestamp, and otherwise ignored.
+    #[inline]
+    fn with_sample(&self, rtt: u64, by: Measured) -> u64 {
+        let before = self.rtt8;
+        let higher = match by {
+            Measured::ByEcho => before - before / 8 + rtt,
+            Measured::ByWindow => before,
+        };
+        select_unpredictable(rtt * 8 < before, rtt * 8, higher)
     }
 
     /// Measures a round trip as the time in which a full window of data arrives.
@@ -83,7 +87,8 @@ impl RcvAutotune {
                 return;
             }
             rare();
-            self.sample(now.since(since), Measured::ByWindow);
+            let rtt = now.since(since).as_nanos().max(1_000);
+            self.rtt8 = self.with_sample(rtt, Measured::ByWindow);
         }
         self.round = Some((now, nxt + tcb.rcv.wnd));
     }
@@ -92,23 +97,25 @@ impl RcvAutotune {
     /// size of such a segment.
     #[inline]
     pub(super) fn measure_by_echo(&mut self, tcb: &Tcb, header: &TcpHeader, rcv_mss: u32) {
-        if !header.timestamps || header.ts_ecr == self.last_echo {
+        if !header.timestamps {
             return;
         }
+        let is_new = header.ts_ecr != self.last_echo;
         self.last_echo = header.ts_ecr;
-        if header.payload >= rcv_mss && header.ts_ecr != 0 {
-            let millis = tcb.clock.timestamp().wrapping_sub(header.ts_ecr);
-            if millis < i32::MAX as u32 / 1_000 {
-                let rtt = Duration::from_millis(u64::from(millis.max(1)));
-                self.sample(rtt, Measured::ByEcho);
-            }
+        if header.payload < rcv_mss {
+            return;
         }
+        let millis = tcb.clock.timestamp().wrapping_sub(header.ts_ecr);
+        let counts = is_new & (header.ts_ecr != 0) & (millis < i32::MAX as u32 / 1_000);
+        let rtt = u64::from(millis.max(1)) * 1_000_000;
+        let updated = self.with_sample(rtt, Measured::ByEcho);
+        self.rtt8 = select_unpredictable(counts, updated, self.rtt8);
     }
 
     /// Returns whether the current round trip is over at `now`; false before the first sample.
     #[inline]
     fn ends_round(&self, now: Instant) -> bool {
-        self.rtt8 != 0 && now.since(self.since).as_nanos() >= self.rtt8 / 8
+        now.since(self.since).as_nanos() >= self.rtt8 / 8
     }
 
     /// Records that the application has read up to `end`. If this read ends a round trip with more
@@ -184,7 +191,7 @@ mod tests {
             (40, Measured::ByEcho, 40_000),
             (30, Measured::ByWindow, 30_000),
         ] {
-            autotune.sample(Duration::from_millis(ms), by);
+            autotune.rtt8 = autotune.with_sample(ms * 1_000_000, by);
             assert_eq!(autotune.rtt(), Some(Duration::from_micros(want_us)), "after {ms} ms");
         }
     }

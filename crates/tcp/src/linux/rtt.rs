@@ -4,6 +4,8 @@
 //! hosts with the RFC's own timeout. Linux stores eight times the smoothed time and four times the
 //! deviation in microseconds; this module stores them in nanoseconds.
 
+use std::hint::select_unpredictable;
+
 use aqmlab_core::Duration;
 
 use crate::Profile;
@@ -78,21 +80,17 @@ impl RttEstimator {
         let error = sample as i64 - (rtt.srtt8 >> 3) as i64;
         rtt.srtt8 = (rtt.srtt8 as i64 + error).max(1) as u64;
         let mut step = error.abs() - (self.mdev4 >> 2) as i64;
-        if error < 0 && step > 0 {
-            step >>= 3;
-        }
+        step = select_unpredictable((error < 0) & (step > 0), step >> 3, step);
         self.mdev4 = (self.mdev4 as i64 + step).max(0) as u64;
         if self.mdev4 > self.mdev4_max {
             self.mdev4_max = self.mdev4;
             rtt.rttvar4 = rtt.rttvar4.max(self.mdev4_max);
         }
-        if una > self.round_end {
-            if self.mdev4_max < rtt.rttvar4 {
-                rtt.rttvar4 -= (rtt.rttvar4 - self.mdev4_max) >> 2;
-            }
-            self.round_end = nxt;
-            self.mdev4_max = minimum;
-        }
+        let ends_round = una > self.round_end;
+        let fallen = rtt.rttvar4 - (rtt.rttvar4.saturating_sub(self.mdev4_max) >> 2);
+        rtt.rttvar4 = select_unpredictable(ends_round, fallen, rtt.rttvar4);
+        self.round_end = select_unpredictable(ends_round, nxt, self.round_end);
+        self.mdev4_max = select_unpredictable(ends_round, minimum, self.mdev4_max);
     }
 
     /// Sets the timeout from the estimates, without backoff.

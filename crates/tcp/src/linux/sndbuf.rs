@@ -186,11 +186,11 @@ impl SendBuffer {
         tcb.cwnd_segments() > self.grown_for || u64::from(degree) >= self.grown_for
     }
 
-    /// Returns whether a third of the buffer is free.
-    #[inline(never)]
+    /// Returns whether a third of the buffer is free (`sk_stream_min_wspace`).
+    #[inline]
     fn is_third_free(&self, tcb: &Tcb) -> bool {
         let memory = self.memory(tcb);
-        self.limit.saturating_sub(memory) >= memory / 2 && memory < self.limit
+        memory + memory / 2 <= self.limit
     }
 }
 
@@ -222,9 +222,7 @@ impl Linux {
         if self.sndbuf.may_expand(tcb, degree) && tcb.has_cwnd_space() {
             self.sndbuf.expand(tcb, degree);
         }
-        // In most cases the payload alone exceeds two thirds of the limit, so the memory of the
-        // `skb`s need not be computed.
-        tcb.snd.buffered() <= self.sndbuf.limit / 3 * 2 && self.sndbuf.is_third_free(tcb)
+        self.sndbuf.is_third_free(tcb)
     }
 
     /// Lets the woken application use the space. The application writes early or unlimited data, or

@@ -80,9 +80,7 @@ impl Tcb {
                 bytes += GSO_MAX >> halvings;
             }
         }
-        let mss = u64::from(mss);
-        // Fewer than two segments are always below the maximum of the interface.
-        if bytes < 2 * mss { least.max(bytes / mss) } else { (bytes.min(GSO_MAX) / mss).max(least) }
+        u64::from(bytes.min(GSO_MAX) as u32 / mss).max(least)
     }
 
     /// Returns the number of segments that the congestion window allows, if any. The number is at
@@ -131,7 +129,7 @@ impl Linux {
         let in_skb = self.sndbuf.head_end() - tcb.snd.nxt;
         let bytes = if max_segments > 1 { in_skb.min(unsent) } else { unsent };
         let is_last = bytes == unsent;
-        let head = Head { bytes, is_last, fin: is_last && tcb.snd.fin_pending() };
+        let head = Head { bytes, is_last, fin: is_last & tcb.snd.fin_pending() };
         let is_small = bytes <= u64::from(mss);
         // The congestion window does not delay the last segment of the stream, which carries the
         // FIN.

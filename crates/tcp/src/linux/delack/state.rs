@@ -1,6 +1,8 @@
 //! The state of delayed acknowledgements: the adaptive delay (`ato`), quick acknowledgements
 //! (`quick`) and compressed acknowledgements.
 
+use std::hint::select_unpredictable;
+
 use aqmlab_core::hint::rare;
 use aqmlab_core::{Duration, TcpFlags, TcpHeader};
 
@@ -191,20 +193,18 @@ impl DelayedAck {
     /// acknowledgements immediate.
     #[inline]
     fn adapt(&mut self, tcb: &Tcb) {
-        let least = self.least;
+        let (least, rto) = (self.least, tcb.rtt.rto);
         let Some(ato) = self.ato else {
             rare();
             self.raise_quick(tcb.rcv.wnd, tcb.profile.quick_acks);
             self.ato = Some(least);
             return;
         };
-        let gap = tcb.clock.span(tcb.clock.jiffies() - self.last_received);
-        if gap <= least / 2 {
-            self.ato = Some(ato / 2 + least / 2);
-        } else if gap < ato {
-            rare();
-            self.ato = Some((ato / 2 + gap).min(tcb.rtt.rto));
-        } else if gap > tcb.rtt.rto {
+        let gap = tcb.clock.since(self.last_received);
+        let (is_short, shrinks) = (gap <= least / 2, gap < ato);
+        let shorter = select_unpredictable(is_short, ato / 2 + least / 2, (ato / 2 + gap).min(rto));
+        self.ato = Some(select_unpredictable(is_short | shrinks, shorter, ato));
+        if !is_short & !shrinks & (gap > rto) {
             rare();
             // After a gap longer than the timeout, the sender has probably not restarted its
             // window. It then needs acknowledgements.
@@ -297,8 +297,8 @@ impl DelayedAck {
     /// `unacknowledged` is in bytes, and `in_order` states whether no data is out of order.
     #[inline]
     pub(super) fn is_due_after_read(&self, unacknowledged: u64, in_order: bool) -> bool {
-        let drained = self.pushed_twice || (self.pushed && !self.pingpong);
-        self.scheduled && (unacknowledged > u64::from(self.rcv_mss) || (drained && in_order))
+        let drained = self.pushed_twice | (self.pushed & !self.pingpong);
+        self.scheduled & ((unacknowledged > u64::from(self.rcv_mss)) | (drained & in_order))
     }
 
     /// Records that an acknowledgement was sent, alone or with data. Returns whether it covers
@@ -326,7 +326,7 @@ impl DelayedAck {
     #[inline]
     pub(in crate::linux) fn on_data_sent(&mut self, clock: &Clock) {
         if let (Some(ato), false) = (self.ato, self.pingpong) {
-            self.pingpong = clock.span(clock.jiffies() - self.last_received) < ato;
+            self.pingpong = clock.since(self.last_received) < ato;
         }
     }
 

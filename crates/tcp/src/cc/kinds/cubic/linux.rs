@@ -227,7 +227,7 @@ impl CongestionControl for Cubic {
         let Some(rtt) = ack.rtt else { return };
         // Samples in the first second of an epoch include the queue that caused the recovery, and
         // do not count.
-        let now = self.clock.advance(ack.now);
+        let now = self.clock.at(ack.now);
         if self.law.epoch_start.is_some_and(|start| now.saturating_sub(start) < self.clock.hz()) {
             return;
         }
@@ -252,7 +252,7 @@ impl CongestionControl for Cubic {
         }
         let acked = self.whole_segments(window.segment, acked);
         let cwnd = if window.segment == 1 { window.cwnd } else { window.cwnd / window.segment };
-        let (cwnd, now) = (cwnd.max(1), self.clock.advance(ack.now));
+        let (cwnd, now) = (cwnd.max(1), self.clock.at(ack.now));
         self.law.ack_cnt += acked;
         if !self.law.is_fresh(cwnd, now, self.clock.hz()) {
             let (hz, delay_ticks) = (self.clock.hz(), self.delay_ticks);
