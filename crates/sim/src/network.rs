@@ -351,17 +351,18 @@ impl<O: Observer> Network<O> {
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn offer(&mut self, index: usize, packet: Packet, entrance: Entrance) {
-        let link = &mut self.links[index];
+        let (link, mut beyond) = self.at_link(index);
+        let now = beyond.now;
         if link.own && entrance == Entrance::Host {
             rare();
-            self.own.enter(&packet);
+            beyond.own.enter(&packet);
         }
-        if link.port.is_idle(self.now) && link.radio.is_none() {
-            let packet = link.port.pass(packet, self.now);
-            return self.serve(index, packet);
+        if link.port.is_idle(now) && link.radio.is_none() {
+            let packet = link.port.pass(packet, now);
+            return beyond.serve(link, index, packet);
         }
-        link.port.offer(packet, self.now);
-        if link.called == Instant::NEVER || !link.port.is_busy(self.now) {
+        link.port.offer(packet, now);
+        if link.called == Instant::NEVER || !link.port.is_busy(now) {
             rare();
             self.pump_idle(index);
         }
@@ -377,37 +378,22 @@ impl<O: Observer> Network<O> {
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 0.5 % of a run")]
     #[inline(always)]
     pub(crate) fn pump(&mut self, index: usize) {
-        let link = &mut self.links[index];
+        let (link, mut beyond) = self.at_link(index);
         if let Some(place) = link.radio {
             rare();
             return self.feed(index, place);
         }
         // Only one packet is sent per call. A link with credit for more packets requests another
         // call at once.
-        let packet = link.port.take(self.now);
-        self.serve(index, packet);
+        let packet = link.port.take(beyond.now);
+        beyond.serve(link, index, packet);
     }
 
-    /// Sends the packet that leaves the queue of a link, if there is one. Requests a call at the
-    /// next time at which the link can send.
-    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
-    #[inline(always)]
-    fn serve(&mut self, index: usize, packet: Option<Packet>) {
-        let link = &mut self.links[index];
-        if let Some(mut packet) = packet {
-            let departure = link.port.start(&packet, self.now);
-            self.observer.departed(index, &packet, departure);
-            if link.own && packet.hop == 0 {
-                rare();
-                self.own.leave(&packet);
-            }
-            let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
-            if let Some((line, at)) = route.leave(&mut packet, departure.done, &mut self.observer) {
-                launch(&mut self.agenda, &mut self.lines, line, (packet, at));
-            }
-        }
-        let due = link.port.poll_timeout().map_or(Instant::NEVER, |due| due.max(self.now));
-        link.call_at(due, &mut self.agenda);
+    /// Returns a link, and the parts of the network beyond it.
+    #[inline]
+    fn at_link(&mut self, index: usize) -> (&mut Link, Beyond<'_, O>) {
+        let Self { now, agenda, links, lines, routes, own, observer, .. } = self;
+        (&mut links[index], Beyond { now: *now, agenda, lines, routes, own, observer })
     }
 
     /// Advances a packet that leaves its link at `at` by one hop; see [`Route::leave`].
@@ -469,6 +455,39 @@ impl<O: Observer> Network<O> {
         let dropped: u64 = self.links.iter().map(|link| link.port.log.dropped).sum();
         let lost: u64 = self.routes.iter().flatten().map(Route::lost).sum();
         dropped + lost
+    }
+}
+
+/// The parts of the network that a packet meets when it leaves a link.
+struct Beyond<'a, O> {
+    now: Instant,
+    agenda: &'a mut Agenda,
+    lines: &'a mut [DelayLine],
+    routes: &'a mut [[Route; 2]],
+    own: &'a mut OwnLinks,
+    observer: &'a mut O,
+}
+
+impl<O: Observer> Beyond<'_, O> {
+    /// Sends the packet that leaves the queue of a link, if there is one. Requests a call at the
+    /// next time at which the link can send.
+    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
+    #[inline(always)]
+    fn serve(&mut self, link: &mut Link, index: usize, packet: Option<Packet>) {
+        if let Some(mut packet) = packet {
+            let departure = link.port.start(&packet, self.now);
+            self.observer.departed(index, &packet, departure);
+            if link.own && packet.hop == 0 {
+                rare();
+                self.own.leave(&packet);
+            }
+            let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
+            if let Some((line, at)) = route.leave(&mut packet, departure.done, self.observer) {
+                launch(self.agenda, self.lines, line, (packet, at));
+            }
+        }
+        let due = link.port.poll_timeout().map_or(Instant::NEVER, |due| due.max(self.now));
+        link.call_at(due, self.agenda);
     }
 }
 
