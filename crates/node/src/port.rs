@@ -201,8 +201,14 @@ impl Port {
     /// [`Self::poll_transmit`] does; separate calls save a move of the packet.
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Packet> {
-        if now < self.free || (self.shaper == Shaper::Htb && self.log.waiting == 0) {
+        if now < self.free {
             return None;
+        }
+        if self.shaper == Shaper::Htb {
+            rare();
+            if self.log.waiting == 0 {
+                return None;
+            }
         }
         let mut cx = Cx { now, rng: &mut self.rng, log: &mut self.log };
         let packet = self.qdisc.dequeue(&mut cx);

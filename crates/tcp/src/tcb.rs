@@ -1,6 +1,7 @@
 //! The transmission control block (RFC 9293 §3.3.1): the part of a connection's state that has the
 //! same form in both stacks.
 
+use aqmlab_core::hint::rare;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -136,7 +137,10 @@ impl Tcb {
     pub(crate) fn cwnd_segments(&self) -> u64 {
         match self.window.segment {
             1 => self.window.cwnd,
-            segment => (self.window.cwnd / segment).max(1),
+            segment => {
+                rare();
+                (self.window.cwnd / segment).max(1)
+            }
         }
     }
 
@@ -211,6 +215,7 @@ impl Tcb {
     #[inline]
     pub(crate) fn on_data_sent(&mut self) {
         if self.board.in_flight() == 0 {
+            rare();
             let idle = self.now().since(self.snd.last_sent);
             let app_limited = self.rate.app_limited != 0;
             self.notify(CcEvent::TransmitStart { idle, app_limited });

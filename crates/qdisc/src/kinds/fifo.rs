@@ -4,6 +4,7 @@
 //! dummynet's two FIFOs. The byte limit differs: dummynet compares the backlog without the arrival,
 //! so the last packet admitted can exceed the limit.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Args, Bytes, Cx, Kind, Packet, Param, Reason, Value};
 
 use crate::bounds;
@@ -130,6 +131,7 @@ impl Qdisc for Fifo {
         if self.admits(&packet) {
             self.queue.push(packet, cx.now);
         } else {
+            rare();
             self.overflow(packet, cx);
         }
     }

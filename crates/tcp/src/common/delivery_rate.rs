@@ -5,6 +5,7 @@
 //! a time. The time is the longer of two: the time in which the data was sent, and the time in
 //! which it was acknowledged.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Duration, Instant};
 
 use crate::cc::RateSample;
@@ -127,8 +128,11 @@ impl DeliveryRate {
     /// `delivered` must already include `acked_sacked`, the amount newly acknowledged.
     #[inline]
     pub fn on_ack(&mut self, acked_sacked: u64, now: Instant) {
-        if self.app_limited != 0 && self.delivered > self.app_limited {
-            self.app_limited = 0;
+        if self.app_limited != 0 {
+            rare();
+            if self.delivered > self.app_limited {
+                self.app_limited = 0;
+            }
         }
         if acked_sacked > 0 {
             self.delivered_at = now;

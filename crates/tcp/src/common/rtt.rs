@@ -2,6 +2,7 @@
 //!
 //! Each stack has its own estimator, which sets the estimates: `linux/rtt.rs` and `freebsd/rtt.rs`.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Duration, Instant};
 
 use crate::Profile;
@@ -80,6 +81,7 @@ impl WindowedMin {
     #[inline]
     fn sample(&mut self, value: Duration, now: Instant) {
         if !self.is_idle(value, now) {
+            rare();
             self.store(value, now);
             self.young_until = self.best[0].0.saturating_add(self.youth());
         }

@@ -26,7 +26,7 @@ impl SackReport {
     /// Returns whether the next acknowledgement carries blocks.
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
-        (self.count > 0 || self.duplicate.is_some()) && self.enabled
+        ((self.count > 0) | self.duplicate.is_some()) & self.enabled
     }
 
     /// Returns the number of blocks to report.

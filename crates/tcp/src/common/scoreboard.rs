@@ -12,6 +12,7 @@ mod sent;
 mod skbs;
 mod tags;
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Instant, Ring};
 
 pub use sent::Sent;
@@ -216,6 +217,7 @@ impl Scoreboard {
         self.skbs.sent += u32::from(sent.ends_skb);
         self.queue.push(Sent { flags: sent.flags | LISTED, ..sent });
         if self.is_linked() {
+            rare();
             self.append(self.end_id() - 1);
         }
     }
@@ -275,6 +277,7 @@ impl Scoreboard {
         self.queue.skip(originals.packets as usize);
         self.skbs.sent -= originals.skbs;
         if is_linked {
+            rare();
             self.unlink(NONE, originals.last.after);
         }
         self.forget_old_hint();
@@ -282,8 +285,11 @@ impl Scoreboard {
 
     #[inline]
     fn forget_old_hint(&mut self) {
-        if self.hint.is_some_and(|hint| hint < self.first()) {
-            self.hint = None;
+        if let Some(hint) = self.hint {
+            rare();
+            if hint < self.first() {
+                self.hint = None;
+            }
         }
     }
 

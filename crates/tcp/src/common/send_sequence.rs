@@ -80,7 +80,7 @@ impl SendSequence {
     /// Returns whether a FIN must follow the data in the buffer and has not been sent.
     #[inline]
     pub(crate) fn fin_pending(&self) -> bool {
-        self.fin_wanted && !self.fin_sent && self.early == 0
+        self.fin_wanted & !self.fin_sent & (self.early == 0)
     }
 
     /// Returns whether there is data, or a FIN, that has never been sent.

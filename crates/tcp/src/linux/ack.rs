@@ -42,6 +42,7 @@ impl Linux {
             return true;
         }
         if is_without_news(tcb, header) && !self.tlp.is_in_flight() {
+            rare();
             self.update_send_window(tcb, header);
             if tcb.snd.has_unsent() {
                 self.process_probe_ack(tcb);
@@ -49,6 +50,7 @@ impl Linux {
         } else if let Some(acked) = self.plainly_acked(tcb, header) {
             self.process_plain_ack(tcb, header, &acked);
         } else {
+            rare();
             self.process_current_ack(tcb, header);
         }
         if tcb.snd.fin_sent {
@@ -221,6 +223,7 @@ impl Linux {
         sample.acked = tcb.units(delivered);
         sample.cwnd_limited = self.usage.is_limited(tcb);
         if tcb.controls_cwnd {
+            rare();
             let (counts, min_rtt) = ((delivered, lost), tcb.rtt.min());
             sample.rate = tcb.rate.sample(&ack.rate, counts, now, is_valid, min_rtt);
             if tcb.window.segment != 1 {
@@ -229,6 +232,7 @@ impl Linux {
             let in_recovery = self.recovery.ca() >= CaState::Recovery;
             tcb.cc.control(&mut tcb.window, sample, in_recovery);
         } else if self.recovery.ca().is_reducing() {
+            rare();
             self.reduce_cwnd(tcb, delivered, lost, ack.has(flag::SND_UNA_ADVANCED));
         } else if self.may_raise_cwnd(ack) {
             tcb.cc.on_ack(&mut tcb.window, sample);
@@ -272,15 +276,16 @@ impl Linux {
     pub(super) fn update_send_window(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         let window = u64::from(header.window);
         let snd = &mut tcb.snd;
-        let newer = header.ack > snd.una
-            || header.seq > snd.wl1
-            || (header.seq == snd.wl1 && window > snd.wnd);
+        let newer = (header.ack > snd.una)
+            | (header.seq > snd.wl1)
+            | ((header.seq == snd.wl1) & (window > snd.wnd));
         if !newer {
             rare();
             return false;
         }
         snd.wl1 = header.seq;
         if snd.wnd != window {
+            rare();
             snd.wnd = window;
             if window > snd.max_window {
                 rare();

@@ -6,6 +6,7 @@
 //!
 //! `tso.rs` determines the bursts.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Instant, SackBlocks, TcpFlags, TcpHeader};
 
 use super::Linux;
@@ -65,6 +66,7 @@ impl Tcb {
         if self.snd.nxt + u64::from(self.window.mss) < self.snd.window_end() {
             return true;
         }
+        rare();
         self.fits_window_exactly(unsent)
     }
 
@@ -98,6 +100,7 @@ impl Linux {
         if tcb.snd.has_unsent() && tcb.state.is_synchronized() && !tcb.wakeup.opened {
             let is_stuck = self.write_xmit(tcb, Push::Pending);
             if is_stuck {
+                rare();
                 tcb.check_probe_timer();
             }
         }
@@ -122,6 +125,7 @@ impl Linux {
             self.add_burst(segments);
             sent += segments;
             if std::mem::take(&mut starts_timer) {
+                rare();
                 tcb.rearm_rto();
             }
             if !push.is_all() {
@@ -136,6 +140,7 @@ impl Linux {
             return tcb.board.is_empty() && tcb.snd.has_unsent();
         }
         if self.recovery.ca().is_reducing() {
+            rare();
             self.prr.on_sent(sent);
         }
         if is_probed {
@@ -293,6 +298,7 @@ impl Linux {
     pub(super) fn header(&mut self, tcb: &mut Tcb) -> TcpHeader {
         let window = self.select_window(tcb);
         if self.delack.on_ack_sent() {
+            rare();
             tcb.timers.set_compressed_ack(Instant::NEVER);
         }
         tcb.timers.delayed_ack = Instant::NEVER;

@@ -2,6 +2,7 @@
 //!
 //! Sources: RFC 8985 §6; Linux 6.1 `net/ipv4/tcp_recovery.c`.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Duration, Instant};
 
 use super::{Linux, TIMEOUT_MIN};
@@ -68,11 +69,13 @@ impl Rack {
     pub(super) fn advance(&mut self, tcb: &Tcb, segment: &Sent) {
         let (sent, end) = (segment.sent, segment.end());
         let rtt = tcb.clock.now.since(transmission(segment));
-        let ambiguous = segment.flags & ANY_RETRANS != 0;
-        if ambiguous && tcb.rtt.min().is_none_or(|min| rtt < min) {
-            // The round trip is too short: the original, or an earlier retransmission, was
-            // delivered.
-            return;
+        if segment.flags & ANY_RETRANS != 0 {
+            rare();
+            if tcb.rtt.min().is_none_or(|min| rtt < min) {
+                // The round trip is too short: the original, or an earlier retransmission, was
+                // delivered.
+                return;
+            }
         }
         self.advanced = true;
         self.rtt = rtt;
@@ -137,10 +140,9 @@ impl Rack {
         if prior_delivered == 0 {
             return;
         }
-        if prior_delivered < self.changed_at {
-            self.dsack_seen = false;
-        }
+        self.dsack_seen &= prior_delivered >= self.changed_at;
         if self.dsack_seen {
+            rare();
             self.steps = (self.steps + 1).min(255);
             self.dsack_seen = false;
             self.changed_at = delivered;

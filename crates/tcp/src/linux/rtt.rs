@@ -4,6 +4,7 @@
 //! hosts with the RFC's own timeout. Linux stores eight times the smoothed time and four times the
 //! deviation in microseconds; this module stores them in nanoseconds.
 
+use aqmlab_core::hint::rare;
 use std::hint::select_unpredictable;
 
 use aqmlab_core::Duration;
@@ -57,7 +58,10 @@ impl RttEstimator {
         let sample = sample.as_nanos().max(1);
         match self.rule {
             RtoRule::Linux => self.estimate(rtt, sample, una, nxt),
-            RtoRule::Rfc6298 => estimate_rfc6298(rtt, sample),
+            RtoRule::Rfc6298 => {
+                rare();
+                estimate_rfc6298(rtt, sample);
+            }
         }
         self.set_rto(rtt, clock);
     }
@@ -99,6 +103,7 @@ impl RttEstimator {
         let rto = match self.rule {
             RtoRule::Linux => clock.round(Duration::from_nanos(rtt.srtt8 / 8 + rtt.rttvar4)),
             RtoRule::Rfc6298 => {
+                rare();
                 let variation = Duration::from_nanos(rtt.rttvar4).max(clock.tick());
                 let rto = Duration::from_nanos(rtt.srtt8 / 8) + variation;
                 rto.max(Duration::from_nanos(self.minimum))

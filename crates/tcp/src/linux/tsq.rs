@@ -142,10 +142,12 @@ impl Linux {
     /// must, records that segments are held back, or sets the pacing timer.
     #[inline]
     pub(super) fn must_wait(&mut self, tcb: &mut Tcb) -> bool {
-        if self.tsq.memory.is_some() && self.tsq.is_full(tcb) {
+        if self.tsq.memory.is_some() {
             rare();
-            self.tsq.is_throttled = true;
-            return true;
+            if self.tsq.is_full(tcb) {
+                self.tsq.is_throttled = true;
+                return true;
+            }
         }
         tcb.is_paced()
     }

@@ -224,6 +224,7 @@ impl DelayedAck {
             self.pushed |= self.heeds_push && header.flags.has(TcpFlags::PSH);
             return;
         }
+        rare();
         let whole = header.payload + TCP_HEADER + u32::from(header.options_len);
         let ends = header.flags.has(TcpFlags::PSH) || header.flags.has(TcpFlags::FIN);
         if whole >= DEFAULT_MSS + TCP_HEADER || (whole >= MIN_MSS + TCP_HEADER && !ends) {
@@ -309,6 +310,7 @@ impl DelayedAck {
         self.compressed = 0;
         // Only an acknowledgement of data counts as a quick acknowledgement.
         if self.quick > 0 && self.scheduled {
+            rare();
             self.quick -= 1;
             if self.quick == 0 {
                 self.ato = Some(self.least);

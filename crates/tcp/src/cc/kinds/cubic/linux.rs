@@ -8,6 +8,7 @@
 //!   without a loss);
 //! - on a host that counts bytes, acknowledged bytes are first summed into whole segments.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Args, Instant};
 
 use super::hystart::SlowStart;
@@ -95,6 +96,7 @@ impl Cubic {
         if segment == 1 {
             return acked;
         }
+        rare();
         let bytes = self.partial + acked;
         self.partial = bytes % segment;
         bytes / segment
@@ -107,6 +109,7 @@ impl Cubic {
         // Credit from a time of slower growth is worth one segment, even if it would suffice for
         // several.
         if self.credit >= per {
+            rare();
             self.credit = 0;
             grown = 1;
         }
@@ -245,6 +248,7 @@ impl CongestionControl for Cubic {
         }
         let mut acked = ack.acked;
         if window.in_slow_start() {
+            rare();
             acked = self.slow_start.grow(window, acked);
             if acked == 0 {
                 return;
