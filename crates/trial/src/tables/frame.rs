@@ -70,10 +70,8 @@ pub struct QueueReport {
     pub worst: Vec<Duration>,
     /// IP bytes of the packets that left within the interval.
     pub bytes: u64,
-    /// The step of the time series in which the last packet left.
+    /// The step of the time series in which the last packet left; 0 without time series.
     step: usize,
-    /// The longest sojourn time in `step`. Without time series, it is [`Duration::MAX`].
-    longest: Duration,
     /// Whether packets that leave in `span` count in the statistics.
     counts: bool,
     /// The part of `step` in which all packets count, or in which none does. Before the first
@@ -88,7 +86,6 @@ impl Default for QueueReport {
             worst: Vec::new(),
             bytes: 0,
             step: 0,
-            longest: Duration::MAX,
             counts: false,
             span: 0..0,
         }
@@ -103,8 +100,9 @@ impl QueueReport {
         if !self.span.contains(&left.as_nanos()) {
             self.enter(frame, left);
         }
-        if sojourn > self.longest {
-            self.lengthen(sojourn);
+        // The processor cannot predict whether a sojourn time is the longest so far.
+        if let Some(worst) = self.worst.get_mut(self.step) {
+            *worst = (*worst).max(sojourn);
         }
         if self.counts {
             self.bytes += u64::from(ip_len);
@@ -123,15 +121,6 @@ impl QueueReport {
             if self.worst.len() <= self.step {
                 self.worst.resize(self.step + 1, Duration::ZERO);
             }
-            self.longest = self.worst[self.step];
         }
-    }
-
-    /// Records the longest sojourn time in the step so far. Few packets are the longest in their
-    /// step.
-    #[cold]
-    fn lengthen(&mut self, sojourn: Duration) {
-        self.longest = sojourn;
-        self.worst[self.step] = sojourn;
     }
 }
