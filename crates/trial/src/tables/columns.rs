@@ -53,7 +53,7 @@ pub(super) fn count(value: Option<u64>) -> f64 {
 }
 
 /// Returns the function from `q` to the `q`-quantile in milliseconds.
-pub(super) fn quantiles_ms(histogram: &Histogram) -> impl Fn(f64) -> f64 + use<> {
+pub(super) fn quantiles_ms(histogram: &Histogram) -> impl Fn(f64) -> f64 {
     let ranks = histogram.ranks();
     move |q| ms(ranks.quantile(q))
 }
