@@ -21,6 +21,7 @@ mod meter;
 mod pairs;
 mod record;
 mod report;
+mod select;
 mod series;
 mod stats;
 mod throughput;

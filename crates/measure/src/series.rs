@@ -11,6 +11,8 @@
 
 use aqmlab_core::{Duration, Instant};
 
+use crate::select::select;
+
 /// The maximum number of samples stored in the open bin.
 const KEPT: usize = 256;
 /// The number of places for the stored samples and for samples that are not counted yet. Counting
@@ -170,7 +172,7 @@ impl Series {
         let Sums { n, sum, min, max } = self.sums;
         let Some(mean) = sum.checked_div(u128::from(n)) else { return };
         let middle = (self.stored - 1) / 2;
-        let (_, &mut p50, _) = self.buffer[..self.stored].select_nth_unstable(middle);
+        let p50 = select(&mut self.buffer[..self.stored], middle);
         self.closed.push(Bin {
             step: self.begins / self.width,
             n,

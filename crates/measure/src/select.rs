@@ -1,0 +1,85 @@
+//! The value at an index of the sorted values, without sorting them.
+//!
+//! The comparison of two samples of a round-trip time cannot be predicted by the processor, so no
+//! branch of this module depends on a single comparison. `select_nth_unstable` takes longer,
+//! because it ends with an insertion sort.
+
+/// The largest number of values that are not partitioned.
+const FEW: usize = 8;
+
+/// Returns the value that has the index `index` if the values are sorted. Leaves the values in any
+/// order, and some of them several times.
+///
+/// # Panics
+///
+/// If `index` is not below the number of values.
+pub(crate) fn select(values: &mut [u64], mut index: usize) -> u64 {
+    let mut len = values.len();
+    while len > FEW {
+        let part = &mut values[..len];
+        let pivot = middle(part[0], part[len / 2], part[len - 1]);
+        let below = part.iter().filter(|&&value| value < pivot).count();
+        let up_to = part.iter().filter(|&&value| value <= pivot).count();
+        if index < below {
+            len = keep(part, |value| value < pivot);
+        } else if index < up_to {
+            return pivot;
+        } else {
+            len = keep(part, |value| value > pivot);
+            index -= up_to;
+        }
+    }
+    select_from_few(&values[..len], index)
+}
+
+fn middle(a: u64, b: u64, c: u64) -> u64 {
+    a.max(b).min(a.min(b).max(c))
+}
+
+/// Moves the `wanted` values to the front. Returns their number.
+fn keep(values: &mut [u64], wanted: impl Fn(u64) -> bool) -> usize {
+    let mut kept = 0;
+    for at in 0..values.len() {
+        let value = values[at];
+        values[kept] = value;
+        kept += usize::from(wanted(value));
+    }
+    kept
+}
+
+/// Does what [`select`] does for up to [`FEW`] values.
+fn select_from_few(values: &[u64], index: usize) -> u64 {
+    // The least values so far, in rising order.
+    let mut least = [u64::MAX; FEW];
+    for &value in values {
+        let mut larger = value;
+        for place in &mut least[..=index] {
+            (*place, larger) = ((*place).min(larger), (*place).max(larger));
+        }
+    }
+    least[index]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Returns a strategy for values of all sizes, of which many are equal.
+    fn values() -> impl Strategy<Value = u64> {
+        prop_oneof![Just(7), 0..9_u64, (0_u32..64).prop_flat_map(|bits| 0..=1_u64 << bits)]
+    }
+
+    proptest! {
+        #[test]
+        fn each_index_has_the_value_of_the_sorted_values(
+            values in prop::collection::vec(values(), 1..300),
+        ) {
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            for (index, &want) in sorted.iter().enumerate() {
+                prop_assert_eq!(select(&mut values.clone(), index), want, "index {}", index);
+            }
+        }
+    }
+}
