@@ -25,6 +25,9 @@ pub struct Departure {
     pub done: Instant,
 }
 
+/// The number of lengths whose transmissions a port keeps.
+const RECENT: usize = 16;
+
 /// The size of a packet, and the time that its transmission takes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Transmission {
@@ -33,6 +36,14 @@ struct Transmission {
     /// The size with the link's overhead.
     on_link: Bytes,
     time: Duration,
+}
+
+impl Transmission {
+    /// Returns the place in [`Port::recent`] of packets of `ip_len` bytes. The multiplication
+    /// separates lengths that differ by a few bytes, as well as the usual lengths.
+    const fn place(ip_len: u32) -> usize {
+        (ip_len.wrapping_mul(0x9e37_79b9) >> 28) as usize % RECENT
+    }
 }
 
 /// An output port: a queue discipline and its link.
@@ -61,9 +72,10 @@ pub struct Port {
     varying: Option<VaryingRate>,
     /// Whether [`Self::pass`] may be used while the port is idle.
     can_pass: bool,
-    /// The size and the transmission time of the last packet. Most packets have one of two sizes,
-    /// and comparing sizes is cheaper than dividing.
-    last_tx: Transmission,
+    /// The transmissions of packets of recent lengths, by [`Transmission::place`]. Comparing lengths
+    /// is cheaper than dividing. If only the last length were kept, the processor could not predict
+    /// whether the next packet has the same length.
+    recent: [Transmission; RECENT],
     /// The counters of the port, and its drops and marks.
     pub log: PortLog,
 }
@@ -87,7 +99,7 @@ impl Port {
             pipe: None,
             varying: None,
             can_pass: true,
-            last_tx: Transmission::default(),
+            recent: [Transmission::default(); RECENT],
             log,
         }
     }
@@ -230,46 +242,49 @@ impl Port {
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub fn start(&mut self, packet: &Packet, now: Instant) -> Departure {
-        if packet.ip_len != self.last_tx.ip_len {
+        let place = Transmission::place(packet.ip_len);
+        if packet.ip_len != self.recent[place].ip_len {
             rare();
             self.time(packet.ip_len, now);
         }
+        let Transmission { on_link, time, .. } = self.recent[place];
         let log = &mut self.log;
         log.sent += 1;
         log.waiting -= 1;
         log.sent_bytes += u64::from(packet.ip_len);
-        log.busy += self.last_tx.time;
+        log.busy += time;
         let sojourn = now.since(packet.enqueued);
         if self.shaper == Shaper::Line {
-            self.free = self.free.max(now) + self.last_tx.time;
+            self.free = self.free.max(now) + time;
             return Departure { sojourn, done: self.free };
         }
         let is_pipe = self.shaper == Shaper::Dummynet;
-        let done = if is_pipe { self.charge_pipe(now) } else { self.charge(now) };
+        let done =
+            if is_pipe { self.charge_pipe(on_link, now) } else { self.charge(on_link, time, now) };
         Departure { sojourn, done }
     }
 
-    /// Charges the shaper for the packet that is being sent, whose size and time are in `last_tx`.
-    /// Returns the time at which the packet has left the port. [`Self::start`] charges a line and
-    /// dummynet itself.
+    /// Charges the shaper for the packet that is being sent, which takes `on_link` and `time` on the
+    /// link. Returns the time at which the packet has left the port. [`Self::start`] charges a line
+    /// and dummynet itself.
     #[inline(never)]
-    fn charge(&mut self, now: Instant) -> Instant {
+    fn charge(&mut self, on_link: Bytes, time: Duration, now: Instant) -> Instant {
         match self.shaper {
             Shaper::Line | Shaper::Htb => {
                 let oldest = now.as_nanos().saturating_sub(self.credit.as_nanos());
-                self.free = self.free.max(Instant::from_nanos(oldest)) + self.last_tx.time;
+                self.free = self.free.max(Instant::from_nanos(oldest)) + time;
             }
-            Shaper::Dummynet => return self.charge_pipe(now),
+            Shaper::Dummynet => return self.charge_pipe(on_link, now),
             Shaper::Own => self.free = now,
-            Shaper::Trace => return self.use_opportunities(now),
+            Shaper::Trace => return self.use_opportunities(on_link, now),
         }
         self.shaper.done(now, self.free)
     }
 
     /// Sends a packet over the opportunities of the trace. Returns the time at which it has left.
-    fn use_opportunities(&mut self, now: Instant) -> Instant {
+    fn use_opportunities(&mut self, on_link: Bytes, now: Instant) -> Instant {
         let Some(VaryingRate::Trace(uses)) = &mut self.varying else { return now };
-        let done = uses.send(self.last_tx.on_link).max(now);
+        let done = uses.send(on_link).max(now);
         self.free = uses.at();
         done
     }
@@ -285,9 +300,9 @@ impl Port {
 
     /// Charges dummynet's pipe, as [`Self::charge`] does.
     #[inline(never)]
-    fn charge_pipe(&mut self, now: Instant) -> Instant {
+    fn charge_pipe(&mut self, on_link: Bytes, now: Instant) -> Instant {
         if let Some(pipe) = &mut self.pipe {
-            pipe.charge(self.last_tx.on_link, now);
+            pipe.charge(on_link, now);
             self.free = pipe.wakes_after_charge();
         }
         Shaper::Dummynet.done(now, self.free)
@@ -309,15 +324,16 @@ impl Port {
         }
     }
 
-    /// Computes `last_tx` for a packet of `ip_len` bytes that is taken at `now`. If the rate has
+    /// Computes the transmission of a packet of `ip_len` bytes that is taken at `now`. If the rate has
     /// steps, stores an IP length of zero, so that this function is called for each packet.
     #[inline(never)]
     fn time(&mut self, ip_len: u32, now: Instant) {
         let on_link = self.overhead.on_link(ip_len);
+        let place = Transmission::place(ip_len);
         let Some(VaryingRate::Steps(steps)) = &self.varying else {
             let header = if self.varying.is_some() { TUN_HEADER } else { Bytes(0) };
             let time = self.rate.transmit_time(on_link + header);
-            self.last_tx = Transmission { ip_len, on_link, time };
+            self.recent[place] = Transmission { ip_len, on_link, time };
             return;
         };
         if self.shaper == Shaper::Htb {
@@ -325,11 +341,11 @@ impl Port {
             self.rate = BitRate::new(steps.bps_at(now)).unwrap_or(self.rate);
             self.credit = self.shaper.credit(self.rate);
             let time = self.rate.transmit_time(on_link);
-            self.last_tx = Transmission { ip_len: 0, on_link, time };
+            self.recent[place] = Transmission { ip_len: 0, on_link, time };
         } else {
             let begin = self.free.max(now);
             let time = steps.sent_at(begin, on_link).since(begin);
-            self.last_tx = Transmission { ip_len: 0, on_link, time };
+            self.recent[place] = Transmission { ip_len: 0, on_link, time };
         }
     }
 
@@ -393,7 +409,7 @@ impl Port {
     pub fn change_shaper_rate(&mut self, rate: BitRate) {
         self.qdisc.change_rate(rate);
         self.rate = rate;
-        self.last_tx.ip_len = 0;
+        self.recent = [Transmission::default(); RECENT];
     }
 
     /// Returns whether the packets of one connection and direction leave in the order in which they
