@@ -167,8 +167,12 @@ pub(crate) struct Network<O> {
     pub(crate) digest: Digest,
     pub(crate) packets: u64,
     pub(crate) delivered: u64,
-    /// Packets that arrived or were dropped in a queue, whose memory is reused for new packets.
+    /// Datagrams that arrived and packets that were dropped in a queue, whose memory is reused for
+    /// new packets.
     former: Vec<Packet>,
+    /// TCP segments that arrived, whose memory is reused for new segments. They are kept apart,
+    /// because the processor cannot predict whether a new header replaces one of another kind.
+    former_segments: Vec<Packet>,
     pub(crate) seed: u64,
 }
 
@@ -187,6 +191,7 @@ impl<O: Observer> Network<O> {
             packets: 0,
             delivered: 0,
             former: Vec::new(),
+            former_segments: Vec::new(),
             seed,
         }
     }
@@ -243,7 +248,8 @@ impl<O: Observer> Network<O> {
     /// Creates a packet of `ip_len` bytes and sends it on its route.
     #[inline(never)]
     pub(crate) fn send(&mut self, source: &Source, ip_len: u32, ecn: Ecn, header: Header) {
-        let mut packet = self.create(source, ip_len, ecn);
+        let packet = self.former.pop();
+        let mut packet = self.create(packet, source, ip_len, ecn);
         packet.header = header;
         self.dispatch(packet, source);
     }
@@ -254,7 +260,8 @@ impl<O: Observer> Network<O> {
     pub(crate) fn send_segment(&mut self, source: &Source, segment: &mut Segment) {
         let Segment { header, ecn, .. } = segment;
         let ip_len = 40 + u32::from(header.options_len) + header.payload;
-        let mut packet = self.create(source, ip_len, *ecn);
+        let packet = self.former_segments.pop();
+        let mut packet = self.create(packet, source, ip_len, *ecn);
         if let Header::Tcp(old) = &mut packet.header {
             old.take_from(header);
         } else {
@@ -274,14 +281,20 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Creates a packet, in the memory of a former packet if there is one. Each field is written in
-    /// place, without a copy of the packet. The caller must set the header, which has its former
+    /// Creates a packet, in the memory of the packet `former` if there is one. Each field is written
+    /// in place, without a copy of the packet. The caller must set the header, which has its former
     /// value.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
-    fn create(&mut self, from: &Source, bytes: u32, codepoint: Ecn) -> Packet {
+    fn create(
+        &mut self,
+        former: Option<Packet>,
+        from: &Source,
+        bytes: u32,
+        codepoint: Ecn,
+    ) -> Packet {
         self.packets += 1;
-        let mut packet = match self.former.pop() {
+        let mut packet = match former {
             Some(packet) => packet,
             None => self.find_memory(),
         };
@@ -320,8 +333,8 @@ impl<O: Observer> Network<O> {
         packet
     }
 
-    /// Returns the memory of a packet that a link dropped. If there is none, allocates memory for
-    /// [`NEW_PACKETS`] packets, because the search visits every link.
+    /// Returns the memory of a datagram or of a packet that a link dropped. If there is none,
+    /// allocates memory for [`NEW_PACKETS`] packets, because the search visits every link.
     #[cold]
     fn find_memory(&mut self) -> Packet {
         for link in &mut self.links {
@@ -336,7 +349,11 @@ impl<O: Observer> Network<O> {
     /// Keeps the memory of a packet that has arrived, for a new packet.
     #[inline]
     pub(crate) fn recycle(&mut self, packet: Packet) {
-        self.former.push(packet);
+        if let Header::Tcp(_) = packet.header {
+            self.former_segments.push(packet);
+        } else {
+            self.former.push(packet);
+        }
     }
 
     #[cold]
