@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.font_manager import FontProperties
 
 PNG_DPI = 200
+_PNG_LEVEL = 4
+"""zlib's level. Its default, 6, takes a fifth more time and saves only 2 % of the bytes."""
+
 _SVG_DPI = 72
 """The resolution in which matplotlib states the coordinates of an SVG."""
 
@@ -40,7 +43,8 @@ def png(made: Canvas) -> bytes:
     size = agg.get_width_height(physical=True)
     image = Image.frombuffer("RGBA", size, agg.buffer_rgba(), "raw", "RGBA", 0, 1)
     buffer = io.BytesIO()
-    image.convert("RGB").save(buffer, "png", dpi=(PNG_DPI, PNG_DPI))
+    opaque = image.convert("RGB")
+    opaque.save(buffer, "png", dpi=(PNG_DPI, PNG_DPI), compress_level=_PNG_LEVEL)
     return buffer.getvalue()
 
 
