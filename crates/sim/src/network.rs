@@ -444,11 +444,14 @@ impl<O: Observer> Network<O> {
             rare();
             return None;
         };
-        match line.next() {
-            Some((at, ticket)) => self.agenda.set_with(line.slot, at, ticket),
-            None => self.agenda.clear(line.slot),
+        if let Some((at, ticket)) = line.next() {
+            self.agenda.set_with(line.slot, at, ticket);
+        } else {
+            rare();
+            self.agenda.clear(line.slot);
         }
         if let Target::Link(next) = line.key.target {
+            rare();
             self.offer(next, packet, Entrance::Link);
             return None;
         }

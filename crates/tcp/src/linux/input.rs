@@ -67,9 +67,13 @@ impl Linux {
             rare();
             return;
         }
+        let unsent_from = tcb.snd.nxt;
         self.push_pending(tcb);
         self.schedule_postponed_probe(tcb);
-        self.check_space(tcb);
+        // After a burst, the space was checked, and has not changed since.
+        if tcb.snd.nxt == unsent_from || !tcb.checks_space_after_each_burst() {
+            self.check_space(tcb);
+        }
         tcb.app_acted = false;
         self.check_ack(tcb);
         if !tcb.wakeup.unread.is_empty() {

@@ -163,11 +163,7 @@ impl Linux {
         if burst.bytes < sent * u64::from(mss) {
             tcb.snd.small_end = tcb.snd.nxt;
         }
-        // Linux 6.1 checks the space after each burst (`tcp_event_new_data_sent`). The window is
-        // not full while another burst follows, so the buffer grows. Linux 3.17 checks the space
-        // after all bursts. A host whose application never sleeps also checks the space after all
-        // bursts, because the application could otherwise write within a burst.
-        if tcb.profile.bursts && !tcb.never_sleeps() {
+        if tcb.checks_space_after_each_burst() {
             self.check_space(tcb);
         }
         sent

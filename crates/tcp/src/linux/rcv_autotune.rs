@@ -86,10 +86,10 @@ impl RcvAutotune {
             if nxt < end {
                 return;
             }
-            rare();
             let rtt = now.since(since).as_nanos().max(1_000);
             self.rtt8 = self.with_sample(rtt, Measured::ByWindow);
         }
+        rare();
         self.round = Some((now, nxt + tcb.rcv.wnd));
     }
 

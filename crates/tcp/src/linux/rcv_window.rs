@@ -16,6 +16,7 @@
 use super::Linux;
 use crate::Profile;
 use crate::tcb::Tcb;
+use aqmlab_core::hint::rare;
 
 /// The receive buffer and the window derived from it. Sizes and windows are in bytes.
 #[derive(Debug)]
@@ -240,6 +241,7 @@ impl Linux {
         if growth == 0 {
             return;
         }
+        rare();
         // The linear part of a received `skb` is empty and does not count, so the memory of a
         // segment is its payload. The kernel's rule for segments that cost more therefore never
         // applies.

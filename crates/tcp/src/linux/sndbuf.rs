@@ -194,6 +194,19 @@ impl SendBuffer {
     }
 }
 
+impl Tcb {
+    /// Returns whether the space is checked after each burst, and not only after all bursts.
+    ///
+    /// Linux 6.1 checks the space after each burst (`tcp_event_new_data_sent`). The window is not
+    /// full while another burst follows, so the buffer grows. Linux 3.17 checks the space after all
+    /// bursts. A host whose application never sleeps also checks the space after all bursts,
+    /// because the application could otherwise write within a burst.
+    #[inline]
+    pub(super) fn checks_space_after_each_burst(&self) -> bool {
+        self.profile.bursts && !self.never_sleeps()
+    }
+}
+
 impl Linux {
     /// Sets the limit of the buffer for the transfer, and takes back the data that was written
     /// before the connection opened.
