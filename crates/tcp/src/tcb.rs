@@ -1,10 +1,10 @@
 //! The transmission control block (RFC 9293 §3.3.1): the part of a connection's state that has the
 //! same form in both stacks.
 
-use aqmlab_core::hint::rare;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{BitRate, Duration, Instant, Ring};
 
 use crate::cc::{CcEvent, Congestion, CongestionControl, Signal, Window};

@@ -13,10 +13,11 @@
 //! this receiver discard data that it acknowledged selectively; the kernel may discard such data
 //! (`tcp_prune_ofo_queue`).
 
+use aqmlab_core::hint::rare;
+
 use super::Linux;
 use crate::Profile;
 use crate::tcb::Tcb;
-use aqmlab_core::hint::rare;
 
 /// The receive buffer and the window derived from it. Sizes and windows are in bytes.
 #[derive(Debug)]

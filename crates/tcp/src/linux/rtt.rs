@@ -4,10 +4,10 @@
 //! hosts with the RFC's own timeout. Linux stores eight times the smoothed time and four times the
 //! deviation in microseconds; this module stores them in nanoseconds.
 
-use aqmlab_core::hint::rare;
 use std::hint::select_unpredictable;
 
 use aqmlab_core::Duration;
+use aqmlab_core::hint::rare;
 
 use crate::Profile;
 use crate::common::clock::Clock;
