@@ -25,7 +25,7 @@ pub struct Departure {
     pub done: Instant,
 }
 
-/// The number of lengths whose transmissions a port keeps.
+/// The number of lengths whose transmissions a port keeps. It is a power of two.
 const RECENT: usize = 16;
 
 /// The size of a packet, and the time that its transmission takes.
@@ -42,7 +42,8 @@ impl Transmission {
     /// Returns the place in [`Port::recent`] of packets of `ip_len` bytes. The multiplication
     /// separates lengths that differ by a few bytes, as well as the usual lengths.
     const fn place(ip_len: u32) -> usize {
-        (ip_len.wrapping_mul(0x9e37_79b9) >> 28) as usize % RECENT
+        let high_bits = u32::BITS - RECENT.trailing_zeros();
+        (ip_len.wrapping_mul(0x9e37_79b9) >> high_bits) as usize % RECENT
     }
 }
 
@@ -533,6 +534,20 @@ mod tests {
         let second = port.poll_transmit(Instant::from_millis(1)).unwrap();
         assert_eq!(second.1.sojourn, Duration::from_millis(1));
         assert_eq!(port.poll_timeout(), None);
+    }
+
+    /// Tests that a port distinguishes lengths that share a place of its table of transmissions.
+    #[test]
+    fn each_length_takes_its_own_time() {
+        let mut port = port(8_000_000_000, Overhead::default());
+        let (mut rng, mut now) = (Rng::stream(1, "lengths"), Instant::ZERO);
+        for id in 0..5_000 {
+            let bytes = 20 + rng.below(60) as u32 * 25;
+            port.offer(Packet::plain(id, 0, bytes), now);
+            let done = port.poll_transmit(now).unwrap().1.done;
+            assert_eq!(done.since(now), Duration::from_nanos(bytes.into()), "{bytes} bytes");
+            now = done;
+        }
     }
 
     #[test]

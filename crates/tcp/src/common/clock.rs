@@ -130,7 +130,7 @@ impl Clock {
     /// Returns the number of whole ticks in `span`.
     #[inline]
     pub(crate) const fn within(&self, span: Duration) -> u64 {
-        span.as_nanos() / self.tick.ns
+        self.tick.whole(span.as_nanos())
     }
 
     /// Returns the expiry of a timer that is set now for `n` ticks.
