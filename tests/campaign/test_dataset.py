@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
-from aqmlab.campaign.store import dataset
+from aqmlab.campaign.store import dataset, parquet
 from aqmlab.cli import status_of
 from aqmlab.results.results import load
 from support import fake_engine
@@ -46,6 +46,18 @@ def test_every_table_is_a_partitioned_data_set(tmp_path, small_chunks):
         assert arrow.num_rows == len(ours) and arrow["chunk"].unique().to_pylist() == [0, 1, 2]
     assert not (tmp_path / "out" / "trials").exists()
     assert results.scan("flows").select(pl.len()).collect().item() == len(results.flows)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 1000])
+def test_groups_of_rows_of_any_size_give_the_same_tables(tmp_path, monkeypatch, rows):
+    campaigns.run(twelve(), tmp_path / "one", jobs=1)
+    # With a size of 1, the last trial completes a group, and no rows remain after it.
+    monkeypatch.setattr(parquet, "ROWS_PER_GROUP", rows)
+    campaigns.run(twelve(), tmp_path / "many", jobs=1)
+    one, many = load(tmp_path / "one"), load(tmp_path / "many")
+    assert one.tables == many.tables
+    for name in one.tables:
+        assert one.table(name).equals(many.table(name), null_equal=True)
 
 
 def test_chunks_are_sealed_while_others_run(tmp_path, small_chunks):

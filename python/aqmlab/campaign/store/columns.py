@@ -107,8 +107,8 @@ def _own_bases(rows: Sequence[tuple[Trial, pa.Table]], which: np.ndarray) -> pa.
     coded = flows.combine_chunks().dictionary_encode()
     names = [*coded.dictionary.to_pylist(), None]
     codes = coded.indices.fill_null(len(names) - 1).to_numpy(zero_copy_only=False)
-    bases = np.array([[trial.rtt_base_ms.get(one) for one in names] for trial, _ in rows], float)
-    return pa.array(bases[which, codes], from_pandas=True)
+    bases = np.array([trial.rtt_base_ms.get(one) for trial, _ in rows for one in names], float)
+    return pa.array(bases[which * len(names) + codes], from_pandas=True)
 
 
 def _as(value: Any, kind: pa.DataType) -> Any:
