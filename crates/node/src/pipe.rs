@@ -173,6 +173,10 @@ impl Pipe {
             rare();
             return self.long_wait();
         };
+        // A packet of a fast link is paid for in one tick.
+        if debt <= self.bandwidth {
+            return u64::from(debt > 0);
+        }
         debt.div_ceil(self.bandwidth)
     }
 

@@ -215,6 +215,7 @@ impl Port {
     #[inline]
     pub fn take(&mut self, now: Instant) -> Option<Packet> {
         if now < self.free {
+            rare();
             return None;
         }
         if self.shaper == Shaper::Htb {

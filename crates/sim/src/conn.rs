@@ -1,6 +1,7 @@
 //! Connections: their five-tuples, their two ends, and the fields that the packets of an end share.
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Ecn, FiveTuple, Instant, Side};
 use aqmlab_tcp::{Connection, Event};
 
@@ -88,6 +89,7 @@ impl End {
         self.next = next;
         self.reads_next = false;
         if next < self.entry {
+            rare();
             self.enter(next, agenda);
         }
     }

@@ -75,7 +75,11 @@ impl DelayLine {
         }
         let first = self.travelling.is_empty();
         self.travelling.push(Travelling { arrives, ticket, packet: Some(packet) });
-        first.then_some(arrives)
+        if first {
+            rare();
+            return Some(arrives);
+        }
+        None
     }
 
     /// Inserts a packet by its arrival time. If the packet is the first to arrive, returns this

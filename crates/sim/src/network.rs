@@ -350,9 +350,10 @@ impl<O: Observer> Network<O> {
     #[inline]
     pub(crate) fn recycle(&mut self, packet: Packet) {
         if let Header::Tcp(_) = packet.header {
-            self.former_segments.push(packet);
+            keep(&mut self.former_segments, packet);
         } else {
-            self.former.push(packet);
+            rare();
+            keep(&mut self.former, packet);
         }
     }
 
@@ -504,10 +505,26 @@ impl<O: Observer> Beyond<'_, O> {
             let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
             if let Some((line, at)) = route.leave(&mut packet, departure.done, self.observer) {
                 launch(self.agenda, self.lines, line, (packet, at));
+            } else {
+                rare();
             }
+        } else {
+            rare();
         }
         let due = link.port.poll_timeout().map_or(Instant::NEVER, |due| due.max(self.now));
         link.call_at(due, self.agenda);
+    }
+}
+
+/// Adds a packet to the memory for new packets.
+#[inline]
+fn keep(former: &mut Vec<Packet>, packet: Packet) {
+    // `push` alone does not state which branch is rare.
+    if former.len() < former.capacity() {
+        former.push(packet);
+    } else {
+        rare();
+        former.push(packet);
     }
 }
 

@@ -290,7 +290,11 @@ impl<O: Observer> World<O> {
         // A read changes neither this memory nor its limit.
         if end.tcp.has_output() {
             rare();
-            transmit(&mut self.network, end);
+            if end.is_on_own_link {
+                transmit_to_own_link(&mut self.network, end);
+            } else {
+                transmit(&mut self.network, end);
+            }
         }
         if end.tcp.has_events() {
             rare();
@@ -442,9 +446,15 @@ fn drain<O: Observer>(
     entry: Entry,
     network: &mut Network<O>,
 ) -> ControlFlow<()> {
-    let Some(ends) = &mut conn.ends else { return ControlFlow::Continue(()) };
+    let Some(ends) = &mut conn.ends else {
+        rare();
+        return ControlFlow::Continue(());
+    };
     let end = &mut ends[side.index()];
-    if end.tcp.has_output() || end.is_on_own_link {
+    if end.is_on_own_link {
+        rare();
+        transmit_to_own_link(network, end);
+    } else if end.tcp.has_output() {
         transmit(network, end);
     }
     if end.tcp.has_events() {
@@ -455,18 +465,22 @@ fn drain<O: Observer>(
     ControlFlow::Continue(())
 }
 
-/// Sends the segments of one end. If the end is on an own link, reports to the TCP the memory of
-/// the packets in this link. The TCP may then release more segments.
+/// Sends the segments of one end.
 #[inline(never)]
 fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
     let now = network.now;
+    while let Some(segment) = end.tcp.poll_segment(now) {
+        network.send_segment(&end.source, segment);
+    }
+}
+
+/// Sends the segments of one end to its own link, and reports to the TCP the memory of the packets
+/// in this link. The TCP may then release more segments.
+#[inline(never)]
+fn transmit_to_own_link<O: Observer>(network: &mut Network<O>, end: &mut End) {
     loop {
-        while let Some(segment) = end.tcp.poll_segment(now) {
-            network.send_segment(&end.source, segment);
-        }
-        if !end.is_on_own_link
-            || !end.tcp.note_waiting(network.own.waiting(end.source.conn, end.source.side))
-        {
+        transmit(network, end);
+        if !end.tcp.note_waiting(network.own.waiting(end.source.conn, end.source.side)) {
             break;
         }
     }

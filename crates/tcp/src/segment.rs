@@ -55,6 +55,7 @@ impl Tcb {
         if !self.rcv.sack.is_due() {
             return self.window.mss;
         }
+        rare();
         self.window.mss.saturating_sub(self.sack_len()).max(1)
     }
 

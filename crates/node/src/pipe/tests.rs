@@ -2,6 +2,7 @@
 
 use aqmlab_core::{Args, BitRate, Bytes, Duration, Instant, Overhead, Packet, Rng, Value};
 
+use super::{HZ, Pipe};
 use crate::{Port, Shaper};
 
 fn port(kind: &str, rate_bps: u64, changes: &[(&str, Value)]) -> Port {
@@ -160,4 +161,19 @@ fn a_drop_at_an_idle_pipe_gives_no_credit() {
     // At 1 Mbit/s, 500 bytes take four ticks.
     assert_eq!(left[1].1, Instant::from_millis(43));
     assert_eq!(left[2].1, Instant::from_millis(47));
+}
+
+/// Tests that the time of the next poll is the debt divided by the credit of a tick, rounded up,
+/// for packets that one tick pays for and for longer ones.
+#[test]
+fn a_pipe_waits_until_the_ticks_have_paid_its_debt() {
+    let mut rng = Rng::stream(1, "wait");
+    for _ in 0..2_000 {
+        let bps = 1_000 + rng.below(200_000_000);
+        let mut pipe = Pipe::new(BitRate::new(bps).expect("the rate is not zero"));
+        let bytes = 1 + rng.below(2_000);
+        pipe.charge(Bytes(bytes), Instant::from_millis(5));
+        let ticks = (bytes * 8 * HZ).div_ceil(bps);
+        assert_eq!(pipe.wakes_after_charge(), Instant::from_millis(5 + ticks), "{bytes} at {bps}");
+    }
 }

@@ -105,8 +105,14 @@ impl Fifo {
         let waiting = self.queue.backlog();
         match self.room {
             Room::Packets(limit) => (waiting.packets as u64) < limit,
-            Room::Bytes(limit) => waiting.bytes + packet.bytes() <= limit,
-            Room::BytesBefore(limit) => waiting.bytes <= limit,
+            Room::Bytes(limit) => {
+                rare();
+                waiting.bytes + packet.bytes() <= limit
+            }
+            Room::BytesBefore(limit) => {
+                rare();
+                waiting.bytes <= limit
+            }
         }
     }
 

@@ -90,6 +90,7 @@ impl DeliveryRate {
     #[inline]
     pub fn on_sent(&mut self, sent: &mut Sent, nothing_out: bool) {
         if nothing_out {
+            rare();
             self.first_tx = sent.sent;
             self.delivered_at = sent.sent;
         }

@@ -10,6 +10,8 @@
 //! segments have two page fragments (`skb_frag_t`), because the sender's memory is allocated in
 //! pieces of 32 KiB.
 
+use aqmlab_core::hint::rare;
+
 /// The maximum number of segments in a buffer (Linux `MAX_SKB_FRAGS`).
 const MAX_SEGMENTS: u32 = 17;
 
@@ -55,16 +57,14 @@ impl ReceiveQueue {
     #[inline]
     pub(crate) fn add(&mut self, buffer: Buffer, bytes: u64) {
         self.bytes += bytes;
-        let is_joined = match self.buffers {
-            0 => {
-                self.first = buffer;
-                self.buffers = 1;
-                return;
-            }
-            1 => self.first.join(buffer),
-            _ => self.last.join(buffer),
-        };
-        if !is_joined {
+        if self.buffers == 0 {
+            self.first = buffer;
+            self.buffers = 1;
+            return;
+        }
+        rare();
+        let last = if self.buffers == 1 { &mut self.first } else { &mut self.last };
+        if !last.join(buffer) {
             self.last = buffer;
             self.buffers += 1;
         }

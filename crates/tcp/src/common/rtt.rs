@@ -73,7 +73,11 @@ impl WindowedMin {
 
     #[inline]
     fn get(&self) -> Option<Duration> {
-        if self.empty { None } else { Some(self.best[0].1) }
+        if self.empty {
+            rare();
+            return None;
+        }
+        Some(self.best[0].1)
     }
 
     /// Adds a sample. Most samples change nothing: they exceed the three best samples, none of

@@ -73,8 +73,11 @@ impl Linux {
     )]
     #[inline(always)]
     fn plainly_acked(&self, tcb: &Tcb, header: &TcpHeader) -> Option<Originals> {
-        let is_plain = header.sack.is_empty()
-            && !header.flags.has_any(tcb.ecn.attention)
+        if !header.sack.is_empty() {
+            rare();
+            return None;
+        }
+        let is_plain = !header.flags.has_any(tcb.ecn.attention)
             && tcb.options.sack
             && tcb.board.is_untagged()
             && self.recovery.ca() == CaState::Open

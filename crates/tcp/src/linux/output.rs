@@ -129,6 +129,7 @@ impl Linux {
                 tcb.rearm_rto();
             }
             if !push.is_all() {
+                rare();
                 break;
             }
         }
@@ -161,6 +162,7 @@ impl Linux {
         tcb.pace(burst.bytes);
         self.sndbuf.on_sent(tcb.snd.nxt);
         if burst.bytes < sent * u64::from(mss) {
+            rare();
             tcb.snd.small_end = tcb.snd.nxt;
         }
         if tcb.checks_space_after_each_burst() {
@@ -269,6 +271,7 @@ impl Linux {
             let header = self.header(tcb);
             tcb.emit_ack(TcpHeader { seq, ..header });
         } else {
+            rare();
             self.emit(tcb, (seq, 0), TcpFlags::default(), Transmission::Original);
         }
     }

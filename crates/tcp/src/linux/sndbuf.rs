@@ -15,6 +15,8 @@
 
 use std::collections::VecDeque;
 
+use aqmlab_core::hint::rare;
+
 use super::Linux;
 use super::sendmsg::Part;
 use super::tso::MAX_TCP_HEADER;
@@ -104,6 +106,7 @@ impl SendBuffer {
     #[inline]
     pub(super) fn on_sent(&mut self, end: u64) {
         if self.head_end <= end {
+            rare();
             self.remove_sent(end);
         }
     }
@@ -130,7 +133,11 @@ impl SendBuffer {
     /// Returns whether a segment that ends at `end` carries PSH.
     #[inline]
     pub(super) fn pushes_at(&self, end: u64) -> bool {
-        self.head_end == end && self.queued.front().is_some_and(|skb| skb.push)
+        if self.head_end != end {
+            return false;
+        }
+        rare();
+        self.queued.front().is_some_and(|skb| skb.push)
     }
 
     /// Makes the last `skb` carry PSH. `written` is the end of that `skb` (`tcp_mark_push`).
@@ -219,9 +226,11 @@ impl Linux {
 
     /// Wakes an application that waits for space, if a third of the buffer is free
     /// (`tcp_check_space`).
-    #[inline]
+    #[expect(clippy::inline_always, reason = "every burst passes; a call costs 1 % of a run")]
+    #[inline(always)]
     pub(super) fn check_space(&mut self, tcb: &mut Tcb) {
         if tcb.writer.waits_for_space && !tcb.wakeup.has_space && self.has_new_space(tcb) {
+            rare();
             tcb.wakeup.has_space = true;
             self.wake(tcb);
         }
@@ -233,6 +242,7 @@ impl Linux {
     fn has_new_space(&mut self, tcb: &Tcb) -> bool {
         let degree = self.reordering.degree();
         if self.sndbuf.may_expand(tcb, degree) && tcb.has_cwnd_space() {
+            rare();
             self.sndbuf.expand(tcb, degree);
         }
         self.sndbuf.is_third_free(tcb)

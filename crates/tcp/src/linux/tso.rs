@@ -73,14 +73,17 @@ impl Tcb {
                 TsoSegments::Exactly(segments) => return segments,
             }
         }
-        let mut bytes = self.pacing_rate() >> 10;
-        if let Some(min_rtt) = self.rtt.min() {
-            let halvings = min_rtt.as_micros() >> RTT_SHIFT;
-            if halvings < 32 {
-                bytes += GSO_MAX >> halvings;
-            }
+        let halvings = self.rtt.min().map_or(u64::MAX, |rtt| rtt.as_micros() >> RTT_SHIFT);
+        if halvings < 32 {
+            let bytes = (self.pacing_rate() >> 10) + (GSO_MAX >> halvings);
+            return u64::from(bytes.min(GSO_MAX) as u32 / mss).max(least);
         }
-        u64::from(bytes.min(GSO_MAX) as u32 / mss).max(least)
+        let segments = self.pacing_rate_in(u64::from(mss) << 10);
+        if segments * u64::from(mss) > GSO_MAX {
+            rare();
+            return (GSO_MAX / u64::from(mss)).max(least);
+        }
+        segments.max(least)
     }
 
     /// Returns the number of segments that the congestion window allows, if any. The number is at
@@ -203,6 +206,8 @@ mod tests {
             (10, 40_000, 2),
             (100, 40_000, 2),
             (300, 40_000, 8),
+            (1_600, 40_000, 45),
+            (3_000, 40_000, 45),
             (1_000, 10_000, 45),
             (10, 300, 45),
             (10, 2_100, 8),

@@ -147,7 +147,7 @@ impl DelayedAck {
     }
 
     #[inline]
-    pub(super) const fn is_scheduled(&self) -> bool {
+    pub(in crate::linux) const fn is_scheduled(&self) -> bool {
         self.scheduled
     }
 
@@ -328,6 +328,7 @@ impl DelayedAck {
     #[inline]
     pub(in crate::linux) fn on_data_sent(&mut self, clock: &Clock) {
         if let (Some(ato), false) = (self.ato, self.pingpong) {
+            rare();
             self.pingpong = clock.since(self.last_received) < ato;
         }
     }

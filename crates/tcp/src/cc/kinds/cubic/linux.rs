@@ -115,6 +115,7 @@ impl Cubic {
         }
         self.credit += acked;
         if self.credit >= per {
+            rare();
             grown += self.credit / per;
             self.credit %= per;
         }
@@ -259,6 +260,7 @@ impl CongestionControl for Cubic {
         let (cwnd, now) = (cwnd.max(1), self.clock.at(ack.now));
         self.law.ack_cnt += acked;
         if !self.law.is_fresh(cwnd, now, self.clock.hz()) {
+            rare();
             let (hz, delay_ticks) = (self.clock.hz(), self.delay_ticks);
             let terms = Terms { hz, delay_ticks, friendliness: self.friendliness };
             self.law.update(cwnd, acked, now, &terms);
