@@ -10,8 +10,6 @@
 
 use std::fmt;
 
-use crate::hint::rare;
-
 /// A queue whose values are numbered consecutively from the front to the back. The numbers begin at
 /// zero, and removals at the front do not change them. Unused places hold [`Default::default`], or
 /// what [`Ring::skip`] and [`Ring::pop_place`] left.
@@ -181,11 +179,7 @@ impl<T: Default> Ring<T> {
     /// Returns the value at the front, if there is one.
     #[inline]
     pub fn front(&self) -> Option<&T> {
-        if self.is_empty() {
-            rare();
-            return None;
-        }
-        Some(&self.places[self.place(self.head)])
+        if self.is_empty() { None } else { Some(&self.places[self.place(self.head)]) }
     }
 
     /// Returns the value at the back, if there is one.

@@ -101,6 +101,10 @@ impl DelayLine {
     /// Returns the arrival time and the ticket of the next packet, if there is one.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Instant, u64)> {
+        if self.travelling.is_empty() {
+            rare();
+            return None;
+        }
         self.travelling.front().map(|next| (next.arrives, next.ticket))
     }
 
