@@ -19,6 +19,7 @@ const GROUP: usize = 16;
 /// The number of octaves. The index of an octave is the number of leading zeros of its values. The
 /// last octave holds all values below 512.
 const OCTAVES: usize = LAST + 1;
+/// The index of the last octave.
 const LAST: usize = (u64::BITS - SLOT_BITS) as usize;
 
 /// The number of values in each slot. A slot has 32 bits, because slots of 64 bits make a trial 2 %

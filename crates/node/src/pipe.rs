@@ -173,7 +173,7 @@ impl Pipe {
             rare();
             return self.long_wait();
         };
-        // A packet of a fast link is paid for in one tick.
+        // A packet of a fast pipe is paid for in one tick, so no division is needed.
         if debt <= self.bandwidth {
             return u64::from(debt > 0);
         }

@@ -256,6 +256,7 @@ impl Port {
         log.sent_bytes += u64::from(packet.ip_len);
         log.busy += time;
         let sojourn = now.since(packet.enqueued);
+        // The two most frequent shapers do not need `charge`.
         if self.shaper == Shaper::Line {
             self.free = self.free.max(now) + time;
             return Departure { sojourn, done: self.free };

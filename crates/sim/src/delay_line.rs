@@ -101,6 +101,7 @@ impl DelayLine {
     /// Returns the arrival time and the ticket of the next packet, if there is one.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Instant, u64)> {
+        // `front` makes the same test, but cannot be marked.
         if self.travelling.is_empty() {
             rare();
             return None;

@@ -93,7 +93,7 @@ impl Route {
 }
 
 impl Hops {
-    /// Does what [`Route::leave`] does on every route.
+    /// Does what [`Route::leave`] does, for any route.
     #[inline(never)]
     fn leave(
         &mut self,
@@ -519,7 +519,7 @@ impl<O: Observer> Beyond<'_, O> {
 /// Adds a packet to the memory for new packets.
 #[inline]
 fn keep(former: &mut Vec<Packet>, packet: Packet) {
-    // `push` alone does not state which branch is rare.
+    // `push` makes the same test, but cannot be marked.
     if former.len() < former.capacity() {
         former.push(packet);
     } else {

@@ -266,8 +266,8 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Handles the wake-up at `place`. At most wake-ups the application only reads and gets no
-    /// notice of it.
+    /// Handles the wake-up at `place`. Usually the application only reads, and gets no notice of
+    /// the read.
     #[inline]
     fn read(&mut self, place: Order) {
         let HostActor::End(index, side) = self.network.agenda.actor(place) else { return };
@@ -501,6 +501,7 @@ fn set_timer<O: Observer>(end: &mut End, entry: Entry, network: &mut Network<O>)
         let place = agenda.place(end.slot, due.max(network.now));
         if !end.tcp.reads_next() {
             if entry == Entry::Reached {
+                // The call replaces the entry that was reached, even if the call is later.
                 end.entry = Order::NEVER;
             }
             return end.call_at(place, agenda);
@@ -512,6 +513,7 @@ fn set_timer<O: Observer>(end: &mut End, entry: Entry, network: &mut Network<O>)
     }
     if entry == Entry::Reached {
         rare();
+        // The next call has no entry, so the entry that was reached is removed.
         end.enter(Order::NEVER, agenda);
     }
 }

@@ -54,7 +54,7 @@ impl<A> Copy for Slot<A> {}
 /// A key holds the time in its upper half, and the ticket and the actor in its lower half. One
 /// comparison of keys therefore orders two calls.
 pub(crate) trait Queue: std::fmt::Debug {
-    /// Returns a queue without leaves.
+    /// Returns a queue without requests.
     fn new() -> Self;
     /// Returns the least key.
     fn least(&self) -> u128;
@@ -62,7 +62,7 @@ pub(crate) trait Queue: std::fmt::Debug {
     fn key(&self, index: usize) -> u128;
     /// Sets the key of leaf `index`. Returns whether the least key may have changed.
     fn set(&mut self, index: usize, key: u128) -> bool;
-    /// Adds leaves until there is a leaf `index`.
+    /// Adds leaves, if necessary, so that there is a leaf `index`. All leaves before it must exist.
     fn make_room(&mut self, index: usize);
 }
 

@@ -32,7 +32,8 @@ pub(crate) struct Tick {
 }
 
 impl Tick {
-    /// Returns a tick of `ns` nanoseconds, which must be at least 2, so that the reciprocal fits.
+    /// Returns a tick of `ns` nanoseconds, which must be at least 2, so that the reciprocal fits,
+    /// and at most 10^9, for [`Self::covering`].
     pub(crate) const fn new(ns: u64) -> Self {
         Self { ns, reciprocal: u64::MAX / ns + 1 }
     }
@@ -52,8 +53,8 @@ impl Tick {
     /// Returns the number of ticks that cover `ns` nanoseconds.
     #[inline]
     const fn covering(self, ns: u64) -> u64 {
-        // The relative error of the reciprocal is below tick / 2^64, so the result is exact for any
-        // span below 2^33 ns.
+        // The relative error of the reciprocal is below tick / 2^64, so the result is exact for
+        // ticks of up to 1 s and spans below 2^33 ns.
         if ns < 1 << 33 {
             return self.times_reciprocal(ns + self.ns - 1);
         }
@@ -79,7 +80,7 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(crate) fn new(tick: Duration, expiry: Expiry) -> Self {
-        // The tick is at most 1 s.
+        // `Tick::covering` requires a tick of at most 1 s.
         let tick = Tick::new(tick.as_nanos().clamp(2, 1_000_000_000));
         Self { now: Instant::ZERO, tick, expiry, jiffies: 0 }
     }

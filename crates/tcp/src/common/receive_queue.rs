@@ -62,6 +62,7 @@ impl ReceiveQueue {
             self.buffers = 1;
             return;
         }
+        // Usually the application has read all data before the next segment arrives.
         rare();
         let last = if self.buffers == 1 { &mut self.first } else { &mut self.last };
         if !last.join(buffer) {

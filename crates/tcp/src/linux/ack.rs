@@ -42,6 +42,7 @@ impl Linux {
             return true;
         }
         if is_without_news(tcb, header) && !self.tlp.is_in_flight() {
+            // Most such segments are the next data of a receiver, which `receive_next` processes.
             rare();
             self.update_send_window(tcb, header);
             if tcb.snd.has_unsent() {

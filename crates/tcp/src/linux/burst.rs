@@ -71,8 +71,8 @@ impl Tcb {
         self.board.push(sent);
     }
 
-    /// Counts the segments of a plain burst. The first was counted by [`Linux::on_data_sent`] where
-    /// data segments are counted for pacing.
+    /// Counts the segments of a plain burst. [`Linux::on_data_sent`] has already counted the first
+    /// segment for the pacer.
     #[inline]
     fn count_plain(&mut self, segments: u64, bytes: u64) {
         self.pacer.on_segments_sent(segments - 1);
@@ -120,7 +120,7 @@ mod tests {
                 tcb.clock.set(Instant::from_millis(now));
                 for _ in 0..bursts_before {
                     linux.add_burst(2);
-                    linux.divide(tcb);
+                    linux.divide_train(tcb);
                 }
                 assert!(linux.is_plain(tcb, burst));
             }

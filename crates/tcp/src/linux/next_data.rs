@@ -40,8 +40,9 @@ impl Linux {
     /// Processes the next data.
     #[inline(never)]
     pub(super) fn receive_next(&mut self, tcb: &mut Tcb, header: &TcpHeader, ecn: Ecn) {
-        let counts = header.timestamps & (header.seq <= tcb.rcv.wup);
-        tcb.rcv.ts_recent = select_unpredictable(counts, header.ts_val, tcb.rcv.ts_recent);
+        // `is_predicted` has tested that the timestamp is not old.
+        let is_stored = header.timestamps & (header.seq <= tcb.rcv.wup);
+        tcb.rcv.ts_recent = select_unpredictable(is_stored, header.ts_val, tcb.rcv.ts_recent);
         self.update_send_window(tcb, header);
         self.autotune.measure_by_echo(tcb, header, self.delack.rcv_mss());
         tcb.rcv.sack.clear_duplicate();

@@ -4,7 +4,7 @@
 //! Sources: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_write_xmit`, `tcp_nagle_test`,
 //! `tcp_event_new_data_sent`); RFC 896; Minshall's variant of Nagle's rule.
 //!
-//! `tso.rs` determines the bursts.
+//! `tso.rs` determines the bursts, and `tsq.rs` divides a train of bursts into parts.
 
 use aqmlab_core::hint::rare;
 use aqmlab_core::{Instant, SackBlocks, TcpFlags, TcpHeader};
@@ -120,7 +120,7 @@ impl Linux {
             let Some(burst) = self.next_burst(tcb, (mss, max_segments), push, &mut limited) else {
                 break;
             };
-            self.divide(tcb);
+            self.divide_train(tcb);
             let segments = self.send_burst(tcb, burst, mss);
             self.add_burst(segments);
             sent += segments;
@@ -201,7 +201,7 @@ impl Linux {
     /// Sends the part of the next `skb` that fits into the open window, at most one segment. The
     /// segment carries PSH, and the FIN if the FIN follows and fits, too (`tcp_write_wakeup`).
     pub(super) fn send_probe_segment(&mut self, tcb: &mut Tcb) {
-        // The segment is in the first part.
+        // The segment is a train of one part; see `tsq.rs`.
         self.begin_train();
         let unsent = tcb.snd.unsent();
         let held = (self.sndbuf.head_end() - tcb.snd.nxt).min(unsent);

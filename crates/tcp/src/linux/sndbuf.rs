@@ -187,7 +187,8 @@ impl SendBuffer {
         self.limit = self.limit.max(wanted.min(tcb.profile.send_buffer_max));
     }
 
-    /// Returns whether [`Self::expand`] would grow the limit for more segments than before.
+    /// Returns whether [`Self::expand`] would grow the limit for more segments than before. After
+    /// the first growth, `grown_for` is at least ten, so the minimum of ten does not matter.
     #[inline]
     fn may_expand(&self, tcb: &Tcb, degree: u32) -> bool {
         tcb.cwnd_segments() > self.grown_for || u64::from(degree) >= self.grown_for

@@ -75,9 +75,11 @@ impl Tcb {
         }
         let halvings = self.rtt.min().map_or(u64::MAX, |rtt| rtt.as_micros() >> RTT_SHIFT);
         if halvings < 32 {
+            // The bytes fit into 32 bits, whose division is faster.
             let bytes = (self.pacing_rate() >> 10) + (GSO_MAX >> halvings);
             return u64::from(bytes.min(GSO_MAX) as u32 / mss).max(least);
         }
+        // Without an addition, one division gives the segments of 1/1024 s.
         let segments = self.pacing_rate_in(u64::from(mss) << 10);
         if segments * u64::from(mss) > GSO_MAX {
             rare();
@@ -163,7 +165,8 @@ impl Linux {
         let by_peer = tcb.snd.window_end() - tcb.snd.nxt;
         let by_cwnd = cwnd.saturating_sub(u64::from(tcb.board.in_flight())).saturating_mul(mss);
         let space = by_peer.min(by_cwnd);
-        // Half of the bursts that may wait have this space, so this condition is the first.
+        // Half of the bursts that reach this test have enough space. Linux makes the test later,
+        // with the same result.
         if space >= max_segments * mss {
             return false;
         }

@@ -99,7 +99,7 @@ impl Linux {
 
     /// Begins the next part if the limit does not permit another burst in the current part.
     #[inline]
-    pub(super) fn divide(&mut self, tcb: &Tcb) {
+    pub(super) fn divide_train(&mut self, tcb: &Tcb) {
         let parts = &self.tsq.parts;
         // The limit permits two bursts, unless the profile states a smaller limit.
         let may_exceed =
@@ -184,7 +184,7 @@ mod tests {
     fn parts(linux: &mut Linux, tcb: &Tcb, segments: u64, bursts: usize) -> Vec<u8> {
         linux.begin_train();
         let one = |_| {
-            linux.divide(tcb);
+            linux.divide_train(tcb);
             linux.add_burst(segments);
             linux.tsq.part()
         };
