@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,71 +20,122 @@ if TYPE_CHECKING:
 MOST_BYTES = 2**30
 """The maximum memory of a table in bytes. Time series of ten thousand applications need 75 %."""
 
+_MOST_METADATA_BYTES = 2**20
+"""The maximum size of the metadata of a message. A table of fifty columns needs 10 kB."""
+
 _HEADER = 2  # the field of a Message that holds its content
 _ROWS, _BUFFERS, _PACKED = 0, 2, 3  # fields of a RecordBatch: length, buffers, compression
+_PREFIX = struct.Struct("<Ii")
+_MARK = 0xFFFFFFFF  # precedes the size of the metadata in a stream
+
+
+class _Batch(NamedTuple):
+    """The numbers that the metadata of a batch state."""
+
+    rows: int
+    starts: Sequence[int]
+    """The positions of the buffers."""
+    sizes: Sequence[int]
+    """The sizes of the buffers in the stream, in bytes."""
+    is_packed: bool
+    """Whether the buffers are compressed. Each then begins with its decompressed size."""
 
 
 def read(data: bytes) -> pa.Table:
     """The table of a stream; raises `ValueError` if aqmlab cannot have written the stream."""
     import pyarrow as pa
 
-    # For small tables, threads cost more time than they save.
-    options = pa.ipc.IpcReadOptions(use_threads=False)
-    with pa.ipc.open_stream(data, options=options) as reader:
-        _refuse_nested(reader.schema)
-        _refuse_absurd(data)
-        table = reader.read_all()
-    table.validate(full=True)
-    return table
+    messages = list(pa.ipc.MessageReader.open_stream(data))
+    if not messages:
+        raise ValueError("a stream without a schema")
+    first, *others = messages
+    schema = _schema_in(_metadata(first, "schema"))
+    stated = [_stated(_metadata(message, "record batch")) for message in others]
+    _refuse_absurd(others, stated)
+    if any(one.is_packed for one in stated):
+        # `read_record_batch` would decompress in threads, which cost more time than they save.
+        options = pa.ipc.IpcReadOptions(use_threads=False)
+        with pa.ipc.open_stream(data, options=options) as reader:
+            batches = list(reader)
+    else:
+        batches = [pa.ipc.read_record_batch(message, schema) for message in others]
+    for batch in batches:
+        batch.validate(full=True)
+    return pa.Table.from_batches(batches, schema)
 
 
-def _refuse_nested(schema: pa.Schema) -> None:
-    """Raises `ValueError` for a column that holds neither numbers, truth values nor texts."""
+def _metadata(message: pa.ipc.Message, kind: str) -> bytes:
+    """The metadata of a message; raises `ValueError` if the message is not of `kind`."""
+    if message.type != kind:
+        raise ValueError(f"a {message.type} in place of a {kind}")
+    if message.metadata.size > _MOST_METADATA_BYTES:
+        raise ValueError(f"a {kind} of {message.metadata.size} bytes")
+    metadata: bytes = message.metadata.to_pybytes()
+    return metadata
+
+
+@lru_cache(100)
+def _schema_in(metadata: bytes) -> pa.Schema:
+    """The schema that the metadata of a message encode. All trials have the same few schemas.
+
+    Raises `ValueError` for a column that holds neither numbers, truth values nor texts.
+    """
     import pyarrow as pa
 
+    message = _PREFIX.pack(_MARK, len(metadata)) + metadata
+    schema = pa.ipc.read_schema(pa.py_buffer(message))
     for kind in schema.types:
         if not (pa.types.is_primitive(kind) or pa.types.is_string(kind)):
             raise ValueError(f"a column of {kind}")
+    return schema
 
 
-def _refuse_absurd(data: bytes) -> None:
-    import pyarrow as pa
-
+def _refuse_absurd(messages: Sequence[pa.ipc.Message], stated: Sequence[_Batch]) -> None:
+    """Raises `ValueError` if batches state more rows or memory than a trial can need."""
     left = MOST_BYTES
-    for message in pa.ipc.MessageReader.open_stream(data):
-        if message.type == "schema":
-            continue
-        if message.type != "record batch":
-            raise ValueError(f"a {message.type}")
-        rows, size = _measured(message)
+    for message, batch in zip(messages, stated, strict=True):
+        size = sum(_unpacked(message.body, batch) if batch.is_packed else batch.sizes)
         left -= size
-        if left < 0 or not 0 <= rows <= 8 * size:
-            raise ValueError(f"{rows} rows in {size} bytes")
+        if left < 0 or not 0 <= batch.rows <= 8 * size:
+            raise ValueError(f"{batch.rows} rows in {size} bytes")
 
 
-def _measured(message: pa.ipc.Message) -> tuple[int, int]:
-    """The number of rows and the decompressed size in bytes that a batch states.
+@lru_cache(250)
+def _stated(metadata: bytes) -> _Batch:
+    """The numbers of a batch. Many small tables of different trials state the same numbers.
 
     Raises `ValueError` for a malformed message.
     """
     try:
-        batch = _Table(message.metadata.to_pybytes()).table(_HEADER)
+        batch = _Table(metadata).table(_HEADER)
         starts, sizes = batch.pairs(_BUFFERS)
-        if batch.offset(_PACKED) is not None:
-            sizes = tuple(_unpacked(message.body, starts, sizes))
-        if min(*starts, *sizes, 0) < 0:
-            raise ValueError("a buffer of negative size")
-        return batch.number(_ROWS), sum(sizes)
+        rows, is_packed = batch.number(_ROWS), batch.offset(_PACKED) is not None
     except struct.error as error:
-        raise ValueError(f"a message that ends too soon: {error}") from None
+        raise _cut_short(error) from None
+    if min(*starts, *sizes, 0) < 0:
+        raise _negative()
+    return _Batch(rows, starts, sizes, is_packed)
 
 
-def _unpacked(body: pa.Buffer, starts: Sequence[int], sizes: Sequence[int]) -> Iterator[int]:
+def _unpacked(body: pa.Buffer, batch: _Batch) -> Iterator[int]:
     """Yields the decompressed size of each buffer of a compressed batch."""
     view = memoryview(body)
-    for start, size in zip(starts, sizes, strict=True):
-        unpacked = struct.unpack_from("<q", view, start)[0] if start >= 0 and size > 0 else -1
+    for start, size in zip(batch.starts, batch.sizes, strict=True):
+        try:
+            unpacked = struct.unpack_from("<q", view, start)[0] if size else -1
+        except struct.error as error:
+            raise _cut_short(error) from None
+        if unpacked < -1:
+            raise _negative()
         yield size if unpacked == -1 else unpacked  # -1 marks a buffer that is not compressed
+
+
+def _cut_short(error: struct.error) -> ValueError:
+    return ValueError(f"a message that ends too soon: {error}")
+
+
+def _negative() -> ValueError:
+    return ValueError("a buffer of negative size")
 
 
 class _Table:
