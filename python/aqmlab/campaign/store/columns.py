@@ -73,41 +73,42 @@ class Columns:
         ]
         return pa.schema([("trial", pa.string()), *front, (LAST, pa.int64())])
 
-    def arrays(self, rows: Sequence[tuple[Trial, pa.Table]], own: Sequence[str]) -> list[pa.Array]:
+    def arrays(
+        self, trials: Sequence[Trial], sizes: Sequence[int], own: pa.Table
+    ) -> list[pa.Array]:
         """The leading columns of a table whose other columns are `own`, with a value for each row.
 
-        `rows` holds the rows of each trial.
+        The rows of `own` belong to `trials` in order, and `sizes` holds the number for each trial.
         """
         import numpy as np
         import pyarrow as pa
 
-        sizes = np.array([table.num_rows for _, table in rows], np.int64)
-        which = np.repeat(np.arange(len(rows)), sizes)
-        places = np.array([self._place_of[trial.index] for trial, _ in rows], np.int64)
+        which = np.repeat(np.arange(len(trials)), np.array(sizes, np.int64))
+        places = np.array([self._place_of[trial.index] for trial in trials], np.int64)
         taken = pa.array(places[which])
-        found = [pa.array([trial.id for trial, _ in rows], pa.string()).take(pa.array(which))]
+        found = [pa.array([trial.id for trial in trials], pa.string()).take(pa.array(which))]
+        names = own.column_names
         for name, values in self._values.items():
-            if name == RTT_BASE and "flow" in own and RTT_BASE not in own:
-                found.append(_own_bases(rows, which))
-            elif name not in PATH or name not in own:
+            if name == RTT_BASE and "flow" in names and RTT_BASE not in names:
+                found.append(_own_bases(trials, which, own["flow"]))
+            elif name not in PATH or name not in names:
                 found.append(values.take(taken))
-        seeds = np.array([trial.seed for trial, _ in rows], np.int64)
+        seeds = np.array([trial.seed for trial in trials], np.int64)
         return [*found, pa.array(seeds[which])]
 
 
-def _own_bases(rows: Sequence[tuple[Trial, pa.Table]], which: np.ndarray) -> pa.Array:
-    """The base round-trip time of each row's application.
+def _own_bases(trials: Sequence[Trial], which: np.ndarray, flows: pa.ChunkedArray) -> pa.Array:
+    """The base round-trip time of each row's application, which `flows` names.
 
-    `which` holds the number of each row's trial in `rows`.
+    `which` holds the number of each row's trial in `trials`.
     """
     import numpy as np
     import pyarrow as pa
 
-    flows = pa.chunked_array([table["flow"] for _, table in rows], pa.string())
     coded = flows.combine_chunks().dictionary_encode()
     names = [*coded.dictionary.to_pylist(), None]
     codes = coded.indices.fill_null(len(names) - 1).to_numpy(zero_copy_only=False)
-    bases = np.array([trial.rtt_base_ms.get(one) for trial, _ in rows for one in names], float)
+    bases = np.array([trial.rtt_base_ms.get(one) for trial in trials for one in names], float)
     return pa.array(bases[which * len(names) + codes], from_pandas=True)
 
 

@@ -32,7 +32,14 @@ from aqmlab.campaign.store.columns import Columns, leading_columns
 from aqmlab.campaign.store.folder import Folder, Trial
 from aqmlab.campaign.store.layout import OF_TRIALS, TRIALS
 from aqmlab.campaign.store.manifest import Manifest
-from aqmlab.campaign.store.parquet import Finished, fitted, read_table, table_file, widen
+from aqmlab.campaign.store.parquet import (
+    KEPT_BYTES,
+    Finished,
+    fitted,
+    read_table,
+    table_file,
+    widen,
+)
 from aqmlab.campaign.store.table_files import TableFiles, table_files
 from aqmlab.campaign.store.trial_file import fault_of, spec_digest
 
@@ -153,9 +160,9 @@ class Dataset:
         """The finished trials in the trial files of a chunk; `None` if the chunk has a record."""
         return None if chunk in self._records else self._finished(chunk)
 
-    def _finished(self, chunk: int) -> Finished:
+    def _finished(self, chunk: int, kept_bytes: int = 0) -> Finished:
         trials = [one for one in self.chunks[chunk] if self.has(one)]
-        return Finished(self._folder, trials, self._columns, self._campaign)
+        return Finished(self._folder, trials, self._columns, self._campaign, kept_bytes)
 
     def _recorded_in(self, chunk: int) -> set[int]:
         trials = self.chunks[chunk]
@@ -235,7 +242,7 @@ class Dataset:
     def _write_tables(self, chunk: int) -> ChunkRecord:
         """Writes the tables of the finished trials of a chunk; returns the chunk's record."""
         self._folder.refuse_replaced()
-        finished = self._finished(chunk)
+        finished = self._finished(chunk, KEPT_BYTES)
         files = {
             self._folder.relative(path): (checksum,)
             for path, checksum in finished.write(chunk).items()

@@ -26,21 +26,31 @@ if TYPE_CHECKING:
 
 ROWS_PER_GROUP = 131_072
 
+KEPT_BYTES = 2**26
+"""The memory for trial files that are read once for the columns and the rows of a chunk."""
+
 
 class Finished:
     """Finished trials that still have trial files, and the tables made from these files."""
 
     def __init__(
-        self, folder: Folder, trials: Sequence[Trial], columns: Columns, campaign: str
+        self,
+        folder: Folder,
+        trials: Sequence[Trial],
+        columns: Columns,
+        campaign: str,
+        kept_bytes: int = 0,
     ) -> None:
         """Reads the heads of the files of `trials`. `campaign` is the campaign's key.
 
-        This and the other methods raise `RequestError` for a damaged file.
+        Files of a total size of `kept_bytes` are read whole, so that `write` need not open them
+        again. This and the other methods raise `RequestError` for a damaged file.
         """
         self._folder, self._columns, self._campaign = folder, columns, campaign
         self.trials = trials
         self._heads: list[tuple[str, int, int, str]] = []
         self._without_rows: dict[FileChecksum, pa.Table] = {}
+        self._kept: dict[int, TrialFile] = {}
         schemas: dict[str, dict[str, pa.DataType]] = {}
         forms: set[str] = set()
         for trial in self.trials:
@@ -52,6 +62,10 @@ class Finished:
                     for name in part.names():
                         table = self._table(part, trial, name)
                         widen(schemas.setdefault(name, {}), table.schema)
+                if part.size_bytes <= kept_bytes:
+                    kept_bytes -= part.size_bytes
+                    with self._refusing(trial):
+                        self._kept[trial.index] = part.in_memory()
         self._own = {name: _schema_of(columns) for name, columns in schemas.items()}
         own_names = {name for own in self._own.values() for name in own.names}
         self._taken = {*own_names, *OF_TRIALS}
@@ -88,8 +102,10 @@ class Finished:
             for trial in self.trials:
                 with self._part(trial) as part:
                     for name in part.names():
-                        table = fitted(self._table(part, trial, name), self._own[name])
-                        if waiting[name].add(trial, table):
+                        table = self._table(part, trial, name)
+                        if not table.num_rows:
+                            continue
+                        if waiting[name].add(trial, fitted(table, self._own[name])):
                             files[name].add(self._joined(name, waiting[name].take()))
             for name, rest in waiting.items():
                 files[name].add(self._joined(name, rest.take()))
@@ -113,6 +129,11 @@ class Finished:
 
     @contextmanager
     def _part(self, trial: Trial) -> Iterator[TrialFile]:
+        """The file of a trial, from memory the first time if it was kept."""
+        kept = self._kept.pop(trial.index, None)
+        if kept is not None:
+            yield kept
+            return
         with self._refusing(trial):
             part = TrialFile(self._folder.part_path(trial.index))
         with part:
@@ -152,21 +173,20 @@ class Finished:
         import pyarrow as pa
 
         own = pa.concat_tables([self._own[name].empty_table(), *(table for _, table in rows)])
-        front = self._columns.arrays(rows, self._own[name].names)
+        sizes = [table.num_rows for _, table in rows]
+        front = self._columns.arrays([trial for trial, _ in rows], sizes, own)
         table = pa.Table.from_arrays([*front, *own.columns], schema=self.schema(name))
         return table.combine_chunks()
 
     def _trials_table(self) -> pa.Table:
         import pyarrow as pa
 
-        one_row = pa.table({TRIALS: [0]})
-        front = self._columns.arrays([(trial, one_row) for trial in self.trials], OF_TRIALS)
-        table = pa.Table.from_arrays(front, schema=self._columns.schema(self._taken, OF_TRIALS))
-        own = [*zip(*self._heads, strict=True)] if self._heads else [()] * len(OF_TRIALS)
         types = (pa.string(), pa.int64(), pa.int64(), pa.string())
-        for name, values, kind in zip(OF_TRIALS, own, types, strict=True):
-            table = table.append_column(name, pa.array(values, kind))
-        return table
+        values = [*zip(*self._heads, strict=True)] if self._heads else [()] * len(OF_TRIALS)
+        own = pa.table([pa.array(*one) for one in zip(values, types, strict=True)], names=OF_TRIALS)
+        front = self._columns.arrays(self.trials, [1] * len(self.trials), own)
+        schema = pa.schema([*self._columns.schema(self._taken, OF_TRIALS), *own.schema])
+        return pa.Table.from_arrays([*front, *own.columns], schema=schema)
 
 
 class _Waiting:

@@ -15,8 +15,10 @@ import hashlib
 import os
 import struct
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
+from io import BufferedIOBase, BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -187,7 +189,8 @@ class TrialFile:
     """A trial file, open for reading."""
 
     def __init__(self, path: Path) -> None:
-        self._file = open_regular(path)
+        self._file: BufferedIOBase = open_regular(path)
+        self.size_bytes = os.fstat(self._file.fileno()).st_size
         try:
             self.head = self._read_head()
         except BaseException:
@@ -207,6 +210,13 @@ class TrialFile:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
+    def in_memory(self) -> TrialFile:
+        """A copy of this file in memory, whose tables can be read after this file is closed."""
+        copied = copy(self)
+        self._file.seek(0)
+        copied._file = BytesIO(self._file.read())
+        return copied
+
     def is_sound(self) -> bool:
         """Returns whether the file holds the tables that its head lists.
 
@@ -220,14 +230,14 @@ class TrialFile:
 
     def _read_head(self) -> TrialHead:
         """The head; raises `ValueError` if aqmlab cannot have written the file."""
-        size = os.fstat(self._file.fileno()).st_size
         start = self._file.read(_START.size)
-        if len(start) == _START.size and size <= MOST_BYTES:
+        if len(start) == _START.size and self.size_bytes <= MOST_BYTES:
             form, length = _START.unpack(start)
-            if form == _FORM and length <= size and is_intact(text := self._file.read(length)):
+            is_possible = form == _FORM and length <= self.size_bytes
+            if is_possible and is_intact(text := self._file.read(length)):
                 head = json_record.decoded(text, TrialHead)
                 streams = sum(one.size_bytes for one in head.tables.values())
-                if _START.size + length + streams == size:
+                if _START.size + length + streams == self.size_bytes:
                     return head
         raise ValueError("is no file of a trial")
 
