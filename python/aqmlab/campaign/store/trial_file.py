@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
@@ -45,35 +45,14 @@ A small table has many short buffers. Their compression saves no bytes, because 
 buffer also holds its size.
 """
 
+_END = b"\xff\xff\xff\xff\0\0\0\0"
+"""The end of a stream: the mark before a message, and a size of 0."""
+
 UNREADABLE = (OSError, KeyError, ValueError, EOFError, MemoryError, RuntimeError)
 """The errors that `TrialFile` raises for a damaged file."""
 
 NOT_REPEATABLE = frozenset({"cpu_s", "wall_s"})
 """The core's columns whose values differ between runs. Trial files omit them."""
-
-
-def table_of(columns: Mapping[str, object]) -> pa.Table:
-    """An Arrow table of the core's columns, without those in `NOT_REPEATABLE`.
-
-    NaN becomes null, and unsigned integers become signed.
-    """
-    import pyarrow as pa
-
-    return pa.table(
-        {name: _array(values) for name, values in columns.items() if name not in NOT_REPEATABLE}
-    )
-
-
-def _array(values: Any) -> pa.Array:
-    import numpy as np
-    import pyarrow as pa
-
-    if isinstance(values, list):
-        return pa.array(values, pa.string())
-    if values.dtype.kind == "u":
-        # No count reaches 2**63. numpy's cast takes an eighth of the time of Arrow's.
-        return pa.array(values.astype(np.int64))
-    return pa.array(values, from_pandas=True)
 
 
 def make_ready() -> None:
@@ -131,28 +110,67 @@ def encode(outcome: Mapping[str, object], spec: str, origin: TrialIdentity) -> b
     return joined(head, {name: stream for name, (_, stream) in tables.items()})
 
 
-def _encoded(columns: Mapping[str, Any]) -> tuple[pa.Schema, bytes]:
-    """The schema and the stream of a table of the core's columns."""
-    if any(map(len, columns.values())):
-        table = table_of(columns)
-        return table.schema, _stream_of(table)
-    kinds = (None if isinstance(values, list) else values.dtype for values in columns.values())
-    return _encoded_without_rows(tuple(zip(columns, kinds, strict=True)))
+def _encoded(columns: Mapping[str, Any]) -> tuple[bytes, bytes]:
+    """The schema of a table of the core's columns, as a message, and the table's stream.
+
+    NaN becomes null, and unsigned integers become signed.
+    """
+    import pyarrow as pa
+
+    kept = {name: values for name, values in columns.items() if name not in NOT_REPEATABLE}
+    kinds = [None if isinstance(values, list) else values.dtype for values in kept.values()]
+    schema = _schema_of(tuple(kept), tuple(kinds))
+    if not any(map(len, kept.values())):
+        return schema, schema + _END
+    batch = pa.RecordBatch.from_arrays(_arrays(kept.values()), names=list(kept))
+    if batch.num_rows * batch.num_columns >= _SMALL:
+        return schema, _compressed(batch)
+    return schema, b"".join((schema, batch.serialize(), _END))
 
 
 @lru_cache(1000)
-def _encoded_without_rows(
-    kinds: tuple[tuple[str, np.dtype | None], ...],
-) -> tuple[pa.Schema, bytes]:
-    """The schema and the stream of a table without rows.
+def _schema_of(names: tuple[str, ...], kinds: tuple[np.dtype | None, ...]) -> bytes:
+    """The schema of a table of the core's columns, as the message that begins a stream.
 
-    `kinds` are the names and types of its columns; words have no type. Half of the tables of most
-    trials have no rows, and only a few combinations of columns exist.
+    `kinds` are the types of the columns; words have no type. Only a few combinations exist.
     """
     import numpy as np
+    import pyarrow as pa
 
-    table = table_of({name: [] if kind is None else np.empty(0, kind) for name, kind in kinds})
-    return table.schema, _stream_of(table)
+    arrays = _arrays([] if kind is None else np.empty(0, kind) for kind in kinds)
+    schema = pa.schema(list(zip(names, (array.type for array in arrays), strict=True)))
+    message: bytes = schema.serialize().to_pybytes()
+    return message
+
+
+def _arrays(columns: Iterable[Any]) -> list[pa.Array]:
+    """Arrow's arrays of the core's columns."""
+    import numpy as np
+    import pyarrow as pa
+
+    arrays = []
+    for values in columns:
+        if isinstance(values, list):
+            array = pa.array(values, pa.string())
+        elif values.dtype.kind == "u":
+            # No count reaches 2**63. numpy's cast takes an eighth of the time of Arrow's.
+            array = pa.array(values.astype(np.int64))
+        else:
+            array = pa.array(values, from_pandas=True)
+        arrays.append(array)
+    return arrays
+
+
+def _compressed(batch: pa.RecordBatch) -> bytes:
+    """A stream of a batch whose buffers are compressed."""
+    import pyarrow as pa
+
+    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+    sink = pa.BufferOutputStream()  # Arrow writes to it without calls of Python.
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
+        writer.write_batch(batch)
+    stream: bytes = sink.getvalue().to_pybytes()
+    return stream
 
 
 def joined(head: Mapping[str, object], streams_of: Mapping[str, bytes]) -> bytes:
@@ -165,23 +183,11 @@ def joined(head: Mapping[str, object], streams_of: Mapping[str, bytes]) -> bytes
     return b"".join((_START.pack(_FORM, len(text)), text, *streams_of.values()))
 
 
-def _stream_of(table: pa.Table) -> bytes:
-    import pyarrow as pa
-
-    compression = "lz4" if table.num_rows * table.num_columns >= _SMALL else None
-    options = pa.ipc.IpcWriteOptions(compression=compression, use_threads=False)
-    sink = pa.BufferOutputStream()  # Arrow writes to it without calls of Python.
-    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
-        writer.write_table(table)
-    stream: bytes = sink.getvalue().to_pybytes()
-    return stream
-
-
-def _form(schemas: Mapping[str, pa.Schema]) -> str:
-    """The first 16 hexadecimal digits of a SHA-256 over the columns of all tables."""
+def _form(schemas: Mapping[str, bytes]) -> str:
+    """The first 16 hexadecimal digits of a SHA-256 over the schemas of all tables, as messages."""
     folded = hashlib.sha256()
     for name, schema in schemas.items():
-        folded.update(name.encode() + b"\n" + schema.serialize().to_pybytes())
+        folded.update(name.encode() + b"\n" + schema)
     return folded.hexdigest()[:16]
 
 
@@ -222,7 +228,10 @@ class TrialFile:
 
         Raises an error of `UNREADABLE` for a damaged table.
         """
-        return self.head.form == _form({name: self.table(name).schema for name in self.names()})
+        schemas = {name: self.table(name).schema.serialize() for name in self.names()}
+        return self.head.form == _form(
+            {name: schema.to_pybytes() for name, schema in schemas.items()}
+        )
 
     def names(self) -> Iterator[str]:
         """Yields the names of the tables, in the core's order."""
