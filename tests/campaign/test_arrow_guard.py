@@ -143,6 +143,37 @@ def test_tables_keep_their_types_without_rows(tmp_path):
         assert part.table("none").schema.equals(part.table("some").schema)
 
 
+def test_streams_are_as_arrow_writes_them(tmp_path):
+    path = tmp_path / "00000.trial"
+    for rows, compression in ((0, None), (2, None), (20_000, "lz4")):
+        columns = {"word": ["x"] * rows, "value": np.arange(float(rows)), "wall_s": np.ones(rows)}
+        path.write_bytes(encode({**OUTCOME, "tables": {"flows": columns}}, "{}", OURS))
+        with TrialFile(path) as part:
+            table = part.table("flows")
+        assert table.num_rows == rows and table.column_names == ["word", "value"]
+        assert path.read_bytes().endswith(b"}\n" + stream(table, compression=compression))
+
+
+def test_a_copy_in_memory_outlasts_its_file(tmp_path):
+    path = tmp_path / "00000.trial"
+    path.write_bytes(encode(OUTCOME, "{}", OURS))
+    with TrialFile(path) as part:
+        table, copied = part.table("flows"), part.in_memory()
+    path.unlink()
+    assert copied.table("flows").equals(table)
+
+
+def test_a_copy_in_memory_of_a_damaged_table_is_refused(tmp_path):
+    path = tmp_path / "00000.trial"
+    data = bytearray(encode(OUTCOME, "{}", OURS))
+    data[-20] ^= 1
+    path.write_bytes(data)
+    with TrialFile(path) as part:
+        copied = part.in_memory()
+    with pytest.raises(ValueError, match="is not as it was written"):
+        copied.table("flows")
+
+
 def test_large_tables_are_compressed(tmp_path):
     path = tmp_path / "00000.trial"
     columns = {"value": np.arange(20_000.0)}

@@ -60,6 +60,24 @@ def test_groups_of_rows_of_any_size_give_the_same_tables(tmp_path, monkeypatch, 
         assert one.table(name).equals(many.table(name), null_equal=True)
 
 
+@pytest.mark.parametrize("kept", [0, 60_000, 2**26])
+def test_files_that_memory_does_not_hold_are_read_again(tmp_path, small_chunks, monkeypatch, kept):
+    campaigns.run(twelve(), tmp_path / "fresh", jobs=1)
+    opened = Counter()
+
+    class Counted(parquet.TrialFile):
+        def __init__(self, path):
+            opened[path.name] += 1
+            super().__init__(path)
+
+    monkeypatch.setattr(parquet, "TrialFile", Counted)
+    monkeypatch.setattr(dataset, "KEPT_BYTES", kept)
+    campaigns.run(twelve(), tmp_path / "out", jobs=1)
+    assert bytes_of(tmp_path / "out") == bytes_of(tmp_path / "fresh")
+    expected = {0: {2}, 60_000: {1, 2}, 2**26: {1}}
+    assert len(opened) == 12 and set(opened.values()) == expected[kept]
+
+
 def test_chunks_are_sealed_while_others_run(tmp_path, small_chunks):
     specs = grid(queues=("pfifo",), seeds=range(1, 7))
     specs.insert(4, ({"queue": "pie", "rate": ""}, spec_of("pie", behaviour="crash once", seed=9)))
