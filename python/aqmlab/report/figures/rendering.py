@@ -12,6 +12,8 @@ import io
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
+from aqmlab.report.figures.png_file import png_file
+
 if TYPE_CHECKING:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.backends.backend_svg import RendererSVG
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.font_manager import FontProperties
 
 PNG_DPI = 200
-_PNG_LEVEL = 4
-"""zlib's level. Its default, 6, takes a fifth more time and saves only 2 % of the bytes."""
 
 _SVG_DPI = 72
 """The resolution in which matplotlib states the coordinates of an SVG."""
@@ -34,18 +34,13 @@ _Size = tuple[float, float, float]
 
 def png(made: Canvas) -> bytes:
     """A figure as PNG."""
-    from PIL import Image
+    import numpy as np
 
     made.set_dpi(PNG_DPI)
     agg: Any = agg_canvas(made)  # Its methods have no types.
     agg.draw()
     # The background is opaque, and the compression of its fourth channel would take longer.
-    size = agg.get_width_height(physical=True)
-    image = Image.frombuffer("RGBA", size, agg.buffer_rgba(), "raw", "RGBA", 0, 1)
-    buffer = io.BytesIO()
-    opaque = image.convert("RGB")
-    opaque.save(buffer, "png", dpi=(PNG_DPI, PNG_DPI), compress_level=_PNG_LEVEL)
-    return buffer.getvalue()
+    return png_file(np.asarray(agg.buffer_rgba())[:, :, :3], PNG_DPI)
 
 
 def svg(made: Canvas) -> bytes:
