@@ -4,10 +4,11 @@ import io
 
 import numpy as np
 import pytest
-from aqmlab.report.figures import rendering
+from aqmlab.report.figures import known_texts, rendering
 from aqmlab.report.figures.drawing import Drawing, canvas, styled
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure as Canvas
 from PIL import Image
 
 
@@ -58,13 +59,24 @@ def test_a_png_has_the_pixels_of_that_of_matplotlib(height_inch):
 
 
 def test_at_most_some_sizes_of_texts_are_kept(monkeypatch):
-    rendering._sizes.cache_clear()
+    known_texts._sizes.cache_clear()
     one = Drawing("", figure(), "")
     assert one.rendered("svg") and one.rendered("png")
-    for key in [("MeasuredSvg", 72), ("MeasuredAgg", 200)]:
-        assert len(rendering._sizes(*key)) > 10
-    monkeypatch.setattr(rendering, "_MOST_KEPT", 5)
-    rendering._sizes.cache_clear()
+    for key in [("KnownSvg", 72), ("KnownAgg", 200)]:
+        assert len(known_texts._sizes(*key)) > 10
+    monkeypatch.setattr(known_texts, "_MOST_KEPT", 5)
+    known_texts._sizes.cache_clear()
     other = Drawing("", figure(3.25), "")
     assert other.rendered("svg") == of_matplotlib(figure(3.25), "svg")
-    assert len(rendering._sizes("MeasuredSvg", 72)) <= 5
+    assert len(known_texts._sizes("KnownSvg", 72)) <= 5
+
+
+@pytest.mark.parametrize("family", ["DejaVu Sans", "DejaVu Serif"])
+@pytest.mark.parametrize("text", ["one line", "two\nlines"])
+def test_a_layout_with_known_heights_of_fonts_equals_that_of_matplotlib(family, text):
+    places = []
+    for known in (True, False):
+        made = canvas(2) if known else Canvas(figsize=(9, 2))
+        written = made.text(0.5, 0.5, text, fontfamily=family, fontsize=7, linespacing=1.3)
+        places.append(written.get_window_extent().get_points().tolist())
+    assert places[0] == places[1]

@@ -1,0 +1,110 @@
+"""Keeps what matplotlib finds out about texts, for all figures.
+
+matplotlib measures the texts of a figure for the layout, for the PNG and for the SVG. The figures
+of a study have most of their texts in common: numbers at ticks, and names of applications and
+conditions. Nine of ten measurements are therefore repetitions. All figures have one style, so the
+size of a text depends only on the text, its font, the format and the resolution.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from matplotlib.backends.backend_agg import RendererAgg
+    from matplotlib.backends.backend_svg import RendererSVG
+    from matplotlib.font_manager import FontProperties
+
+SVG_DPI = 72
+"""The resolution in which matplotlib states the coordinates of an SVG."""
+
+_MOST_KEPT = 10_000
+"""The maximum number of texts whose sizes are kept for a format and a resolution."""
+
+_IsMath = bool | Literal["TeX"]
+_Size = tuple[float, float, float]
+_Heights = tuple[float | None, float | None, float | None]
+
+
+class _KnownSizes:
+    """A mix-in for matplotlib's renderers, which keeps the sizes of texts and fonts."""
+
+    dpi: float = SVG_DPI
+
+    def get_text_width_height_descent(self, s: str, prop: FontProperties, ismath: _IsMath) -> _Size:
+        """The width, height and descent of a text in pixels."""
+        kept = _sizes(type(self).__name__, self.dpi)
+        found = kept.get((s, prop, ismath))
+        if found is None:
+            if len(kept) >= _MOST_KEPT:
+                kept.clear()
+            base: Any = super()
+            found = base.get_text_width_height_descent(s, prop, ismath)
+            kept[s, prop.copy(), ismath] = found  # The caller may change its font later.
+        return found
+
+    def _get_font_height_metrics(self, prop: FontProperties) -> _Heights:
+        """The ascent, descent and gap between lines of a font in pixels.
+
+        Without this method, matplotlib 3.11 reads them from the font for each layout of a text.
+        """
+        kept = _heights(self.dpi)
+        found = kept.get(prop)
+        if found is None:
+            found = kept[prop.copy()] = _heights_of(prop, self.dpi)
+        return found
+
+
+@cache
+def _sizes(renderer: str, dpi: float) -> dict[tuple[str, FontProperties, _IsMath], _Size]:
+    """The known sizes of texts for a renderer and a resolution."""
+    return {}
+
+
+@cache
+def _heights(dpi: float) -> dict[FontProperties, _Heights]:
+    """The known heights of fonts for a resolution."""
+    return {}
+
+
+def _heights_of(prop: FontProperties, dpi: float) -> _Heights:
+    """The heights of a font, with the arithmetic of `Text._get_layout` of matplotlib 3.11.
+
+    All are `None` if the font does not state them. matplotlib then measures a text.
+    """
+    from matplotlib.font_manager import findfont, get_font
+
+    font: Any = get_font(findfont(prop))
+    for table, ascent, descent, gap in (
+        ("OS/2", "sTypoAscender", "sTypoDescender", "sTypoLineGap"),
+        ("hhea", "ascent", "descent", "lineGap"),
+    ):
+        stated = font.get_sfnt_table(table)
+        if stated is not None:
+            units = font.get_sfnt_table("head")["unitsPerEm"]
+            scale = 1 / units * prop.get_size_in_points() * dpi / 72
+            return stated[ascent] * scale, -stated[descent] * scale, stated[gap] * scale
+    return None, None, None
+
+
+@cache
+def agg_renderer() -> type[RendererAgg]:
+    """The renderer for PNG, which keeps the sizes of texts."""
+    from matplotlib.backends.backend_agg import RendererAgg
+
+    class KnownAgg(_KnownSizes, RendererAgg):
+        pass
+
+    return KnownAgg
+
+
+@cache
+def svg_renderer() -> type[RendererSVG]:
+    """The renderer for SVG, which keeps the sizes of texts."""
+    from matplotlib.backends.backend_svg import RendererSVG
+
+    class KnownSvg(_KnownSizes, RendererSVG):
+        pass
+
+    return KnownSvg
