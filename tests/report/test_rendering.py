@@ -71,6 +71,13 @@ def test_at_most_some_sizes_of_texts_are_kept(monkeypatch):
     assert len(known_texts._sizes("KnownSvg", 72)) <= 5
 
 
+def test_the_places_of_glyphs_in_a_known_text_are_not_computed_again(monkeypatch):
+    expected = of_matplotlib(figure(), "svg")
+    assert Drawing("", figure(), "").rendered("svg") == expected
+    monkeypatch.setattr("matplotlib._text_helpers.layout", None)
+    assert Drawing("", figure(), "").rendered("svg") == expected
+
+
 @pytest.mark.parametrize("family", ["DejaVu Sans", "DejaVu Serif"])
 @pytest.mark.parametrize("text", ["one line", "two\nlines"])
 def test_a_layout_with_known_heights_of_fonts_equals_that_of_matplotlib(family, text):
