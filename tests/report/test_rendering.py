@@ -58,6 +58,30 @@ def test_a_png_has_the_pixels_of_that_of_matplotlib(height_inch):
         assert np.array_equal(np.asarray(found), np.asarray(expected)[..., :3])
 
 
+def test_a_text_with_known_pixels_is_drawn_at_each_place_and_in_each_colour():
+    known_texts._pixels.cache_clear()
+    drawn = []
+    for known in (True, False):
+        made = canvas(2) if known else Canvas(figsize=(9, 2))
+        for x, y, colour in [(18, 18, "black"), (118.5, 36, "red"), (318, 54, "blue")]:
+            made.text(x / 648, y / 144, "40 ms", color=colour)
+        made.set_dpi(72)
+        agg = made.canvas if known else FigureCanvasAgg(made)
+        agg.draw()
+        drawn.append(np.array(agg.buffer_rgba()))
+    assert len(known_texts._pixels()) == 2  # Two of the places are the same within a pixel.
+    assert np.array_equal(*drawn)
+
+
+def test_pixels_of_texts_are_not_kept_if_matplotlib_draws_texts_by_other_means(monkeypatch):
+    known_texts._pixels.cache_clear()
+    monkeypatch.delattr(known_texts._Recorder, "draw_text_image")
+    expected = Image.open(io.BytesIO(of_matplotlib(figure(), "png"))).convert("RGB")
+    found = Image.open(io.BytesIO(Drawing("", figure(), "").rendered("png")))
+    assert np.array_equal(np.asarray(found), np.asarray(expected))
+    assert not known_texts._pixels()
+
+
 def test_at_most_some_sizes_of_texts_are_kept(monkeypatch):
     known_texts._sizes.cache_clear()
     one = Drawing("", figure(), "")

@@ -4,7 +4,8 @@ matplotlib measures the texts of a figure for the layout, for the PNG and for th
 of a study have most of their texts in common: numbers at ticks, and names of applications and
 conditions. Nine of ten measurements are therefore repetitions. All figures have one style, so the
 size of a text depends only on the text, its font, the format and the resolution. The same holds for
-the places of glyphs in a text, because no figure sets a language or a font's features.
+the places of glyphs in a text, because no figure sets a language or a font's features, and for the
+pixels of texts that begin at the same place within a pixel.
 
 matplotlib calls the methods and reads the members whose names have an underscore. A version that
 does not do so draws the same figures more slowly.
@@ -12,6 +13,7 @@ does not do so draws the same figures more slowly.
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +27,9 @@ SVG_DPI = 72
 
 _MOST_KEPT = 10_000
 """The maximum number of texts whose sizes are kept for a format and a resolution."""
+
+_MOST_DRAWN = 2_000
+"""The maximum number of texts whose pixels are kept. The pixels of a text take some 3 kB."""
 
 _IsMath = bool | Literal["TeX"]
 _Size = tuple[float, float, float]
@@ -92,13 +97,72 @@ def _heights_of(prop: FontProperties, dpi: float) -> _Heights:
     return None, None, None
 
 
+_Piece = tuple[Any, int, int, float]
+"""The pixels of a glyph, their place, and their angle as matplotlib passes it."""
+
+
+class _Recorder:
+    """Stands for the core of `RendererAgg` while it draws a text, and records the pixels."""
+
+    def __init__(self, left: int, top: int) -> None:
+        self._left, self._top = left, top
+        self.pieces: list[_Piece] = []
+
+    def draw_text_image(self, pixels: Any, x: int, y: int, angle: float, gc: Any) -> None:
+        """Records the pixels of a glyph, with their place relative to the text's."""
+        import numpy as np
+
+        self.pieces.append((np.array(pixels), x - self._left, y - self._top, angle))
+
+
+@cache
+def _pixels() -> dict[object, list[_Piece]]:
+    """The known pixels of texts, by text, font, and all else that they depend on."""
+    return {}
+
+
 @cache
 def agg_renderer() -> type[RendererAgg]:
-    """The renderer for PNG, which keeps the sizes of texts."""
+    """The renderer for PNG, which keeps the sizes and the pixels of texts."""
     from matplotlib.backends.backend_agg import RendererAgg
 
     class KnownAgg(_KnownSizes, RendererAgg):
-        pass
+        _renderer: Any
+
+        def draw_text(
+            self,
+            gc: Any,
+            x: float,
+            y: float,
+            s: str,
+            prop: FontProperties,
+            angle: float,
+            ismath: _IsMath = False,
+            mtext: Any = None,
+        ) -> None:
+            """Draws a text, with known pixels if it has begun at this place within a pixel."""
+            base: Any = super()
+            left, top = math.floor(x), math.floor(y)
+            place = angle, x - left, y - top, self.dpi, gc.get_antialiased()
+            kept = _pixels()
+            if not ismath and (s, prop, place) not in kept:
+                if len(kept) >= _MOST_DRAWN:
+                    kept.clear()
+                core, recorder = self._renderer, _Recorder(left, top)
+                self._renderer = recorder
+                try:
+                    base.draw_text(gc, x, y, s, prop, angle, ismath, mtext)
+                    kept[s, prop.copy(), place] = recorder.pieces
+                except AttributeError:
+                    pass  # This version of matplotlib draws texts by other means.
+                finally:
+                    self._renderer = core
+            pieces = None if ismath else kept.get((s, prop, place))
+            if pieces is None:
+                base.draw_text(gc, x, y, s, prop, angle, ismath, mtext)
+                return
+            for pixels, right, down, slope in pieces:
+                self._renderer.draw_text_image(pixels, left + right, top + down, slope, gc)
 
     return KnownAgg
 
