@@ -6,6 +6,7 @@ import pytest
 from aqmlab import studies
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.folder import Folder
+from aqmlab.studies import selection
 from aqmlab.studies.laboratory import Asked, Laboratory
 from aqmlab.studies.trials import Trials
 from msgspec import structs
@@ -60,6 +61,29 @@ def test_figures_share_a_snapshot_until_the_manifest_changes(tiny, tmp_path):
     (third,) = shared.results(SHORT)._opened_files()
     assert third is not second
     assert shared.results(SHORT).manifest.warnings == ("changed",)
+
+
+@pytest.mark.parametrize("most_bytes", [0, 2**20])
+def test_figures_share_the_rows_of_small_tables(tiny, tmp_path, monkeypatch, most_bytes):
+    monkeypatch.setattr(selection, "_MOST_KEPT_BYTES", most_bytes)
+    shared = laboratory(tiny, tmp_path / "out")
+    shared.run([ALL], jobs=1)
+    first, *others = (shared.results(need).table("flows") for need in (ALL, ALL, SHORT))
+    assert others[0].equals(first)
+    assert others[1].equals(first.filter(first["rtt"] == "20 ms"))
+    assert 0 < others[1].height < first.height
+    kept = [rows for rows in shared._snapshots._kept.values() if rows is not None]
+    assert len(kept) == (1 if most_bytes else 0)
+
+
+def test_rows_in_memory_are_not_those_of_a_file_that_was_replaced(tiny, tmp_path):
+    shared = laboratory(tiny, tmp_path / "out")
+    shared.run([SHORT], jobs=1)
+    assert shared.results(SHORT).table("flows").height
+    (file,) = (tmp_path / "out").rglob("tables/flows/*/*.parquet")
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+    with pytest.raises(RequestError, match="flows"):
+        shared.results(SHORT).table("flows")
 
 
 def test_a_finished_trial_whose_tables_were_never_written_is_not_run_again(tiny, tmp_path):

@@ -157,7 +157,7 @@ class StoredTables:
         """
         import polars as pl
 
-        _refuse_fork()
+        refuse_fork()
         try:
             found = frame.collect()
         except (OSError, pl.exceptions.PolarsError) as error:
@@ -227,7 +227,7 @@ _READ_BY: set[int] = set()
 """The id of the process that has read a table; in a fork, also the fork's own id."""
 
 
-def _refuse_fork() -> None:
+def refuse_fork() -> None:
     """Records that this process reads tables.
 
     Raises `LabError` in a fork of a process that has read tables. A fork does not have the threads

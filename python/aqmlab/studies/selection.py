@@ -13,13 +13,14 @@ from aqmlab.base.errors import shown
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign.store.folder import Folder
 from aqmlab.campaign.store.manifest import Manifest, TrialEntry
+from aqmlab.campaign.store.parquet_guard import size_of
 from aqmlab.campaign.store.snapshot import Snapshot, take
 from aqmlab.campaign.store.table_files import FileState, TableFiles, state_of
 from aqmlab.campaign.trial_facts import kinds_in
 from aqmlab.results.narrowing import trials_named, with_digests
 from aqmlab.results.results import CampaignResults
 from aqmlab.results.spans import of_trial
-from aqmlab.results.stored_tables import scan_files
+from aqmlab.results.stored_tables import refuse_fork, scan_files
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,14 +38,21 @@ class Source:
     scenario: str
 
 
+_MOST_KEPT_BYTES = 2**26
+"""The maximum memory of all tables that are kept for several selections, in bytes."""
+
+
 class Snapshots:
     """The snapshots of complete campaigns, which the selections of several figures share.
 
-    Each figure would otherwise read the manifest and verify the table files again.
+    Each figure would otherwise read the manifest and verify the table files again, and decode the
+    same tables.
     """
 
     def __init__(self) -> None:
         self._taken: dict[Path, tuple[FileState | None, Snapshot]] = {}
+        self._kept: dict[tuple[tuple[Path, FileState | None], ...], pl.DataFrame | None] = {}
+        self._left_bytes = _MOST_KEPT_BYTES
 
     def take(self, path: Path) -> Snapshot:
         """The snapshot of the folder at `path`.
@@ -59,6 +67,36 @@ class Snapshots:
         found = take(folder, whole=False)
         if not found.is_running:
             self._taken[path] = (state, found)
+        return found
+
+    def scan(self, files: TableFiles, name: str, trials: Collection[str]) -> pl.LazyFrame:
+        """The rows of `trials` in a table, as a lazy query.
+
+        Small tables are read once for all queries. Raises `RequestError` if a file has changed
+        since it was written.
+        """
+        import polars as pl
+
+        rows, wanted = scan_files(files, name), pl.col("trial").is_in(list(trials))
+        key = tuple((path, state_of(path)) for path in files.paths(name))
+        if key not in self._kept:
+            self._kept[key] = self._collected(rows, [path for path, _ in key])
+        kept = self._kept[key]
+        return rows.filter(wanted) if kept is None else kept.filter(wanted).lazy()
+
+    def _collected(self, rows: pl.LazyFrame, paths: Sequence[Path]) -> pl.DataFrame | None:
+        """The rows of the files, or `None` if they take too much memory or cannot be read."""
+        import polars as pl
+
+        refuse_fork()
+        try:
+            size = sum(size_of(path).memory_bytes for path in paths)
+            if size > self._left_bytes:
+                return None
+            found = rows.collect()
+        except (OSError, ValueError, pl.exceptions.PolarsError):
+            return None  # The reader of the query states the problem.
+        self._left_bytes -= size
         return found
 
 
@@ -128,10 +166,10 @@ class Selection(CampaignResults):
     def _scan(self, source: Source, files: TableFiles, name: str) -> pl.LazyFrame:
         import polars as pl
 
-        rows = scan_files(files, name).filter(pl.col("trial").is_in(list(source.wanted)))
+        rows = self._shared.scan(files, name, source.wanted)
         if not self._several:
             return rows
-        named = pl.format("{}/{}", pl.lit(source.scenario), pl.col("trial")).alias("trial")
+        named = (pl.lit(f"{source.scenario}/") + pl.col("trial")).alias("trial")
         return rows.select(named, pl.lit(source.scenario).alias(SCENARIO), pl.exclude("trial"))
 
     def _name(self, source: Source, trial: str) -> str:
