@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
-from aqmlab.engines import registry, trial_spec
+from aqmlab.engines import registry
 from aqmlab.households import loading as households
 from aqmlab.households.household import Household
 from aqmlab.households.traffic import scenario_of
@@ -220,7 +220,7 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
     effects = conflicts.Effects(loops)
     for point in sweep.points(loops):
         resolved = resolve_point(changes, point, engines)
-        effects.note(point.picks, trial_spec.values(resolved.spec))
+        effects.note(point.picks, resolved.spec)
         _refuse_too_much(len(resolved.spec.apps), count, layer.where(("vary",)))
         warnings.update(dict.fromkeys(resolved.warnings))
         seedless = Seedless(resolved.spec)

@@ -8,9 +8,10 @@ values would compare each trial with itself.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+import msgspec
 
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.errors import ScenarioError, shown
@@ -145,14 +146,14 @@ class Effects:
             [hashlib.sha256() for _ in loop.steps] if len(loop.steps) > 1 else [] for loop in loops
         ]
 
-    def note(self, picks: Sequence[int], spec: Mapping[str, object]) -> None:
+    def note(self, picks: Sequence[int], spec: object) -> None:
         """Records the trial `spec` of a combination. `picks` is the index of each loop's step.
 
         The caller records all combinations in one order, with the last loop innermost.
         """
         if not any(self._folded):
             return
-        digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).digest()
+        digest = hashlib.sha256(msgspec.json.encode(spec, order="deterministic")).digest()
         for folded, pick in zip(self._folded, picks, strict=True):
             if folded:
                 folded[pick].update(digest)

@@ -34,11 +34,10 @@ class Trials:
         wanted = {name: _several(value) for name, value in self.where.items()}
         for name, values in wanted.items():
             _check(plan, self.scenario, name, values)
-        return [
-            trial
-            for trial in plan.trials
-            if all(trial.texts[name] in wanted[name] for name in wanted)
-        ]
+        found = list(plan.trials)
+        for name, values in wanted.items():
+            found = [trial for trial in found if trial.texts[name] in values]
+        return found
 
 
 def _several(value: Wanted) -> tuple[str, ...]:

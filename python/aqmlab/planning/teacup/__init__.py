@@ -20,7 +20,6 @@ from typing import Any
 
 from aqmlab.base.errors import ScenarioError
 from aqmlab.base.text_files import file_text
-from aqmlab.engines import trial_spec
 from aqmlab.planning.overrides import Assignment, Variation
 from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial
 from aqmlab.planning.teacup import experiments, hosts
@@ -120,7 +119,7 @@ def _plan(config: Config, source: str, asked: ConfigChanges) -> Plan:
             left_out[str(missing)] = left_out.get(str(missing), 0) + 1
             effects.note(experiment.picks, {"left out": experiment.id})
             continue
-        effects.note(experiment.picks, trial_spec.values(spec))
+        effects.note(experiment.picks, spec)
         resolved += len(spec.apps) + len(spec.links)
         for name, own in ends.items():
             varied |= {name} if addresses.setdefault(name, own) != own else set()
