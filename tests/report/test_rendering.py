@@ -1,4 +1,4 @@
-"""Renderings with kept sizes of texts equal those of matplotlib."""
+"""Renderings with kept sizes, outlines and pixels of texts equal those of matplotlib."""
 
 import io
 
@@ -71,6 +71,28 @@ def test_a_text_with_known_pixels_is_drawn_at_each_place_and_in_each_colour():
         drawn.append(np.array(agg.buffer_rgba()))
     assert len(known_texts._pixels()) == 2  # Two of the places are the same within a pixel.
     assert np.array_equal(*drawn)
+
+
+def test_at_most_some_pixels_of_texts_are_kept(monkeypatch):
+    monkeypatch.setattr(known_texts, "_MOST_DRAWN", 5)
+    known_texts._pixels.cache_clear()
+    expected = Image.open(io.BytesIO(of_matplotlib(figure(), "png"))).convert("RGB")
+    found = Image.open(io.BytesIO(Drawing("", figure(), "").rendered("png")))
+    assert np.array_equal(np.asarray(found), np.asarray(expected))
+    assert 0 < len(known_texts._pixels()) <= 5
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_a_text_with_other_features_of_its_font_is_another_text(kind):
+    seen = []
+    for features in (None, ("-kern",), None):
+        made = canvas(2)
+        text = made.text(0.1, 0.5, "AVAVAV To")
+        if not hasattr(text, "set_fontfeatures"):
+            pytest.skip("this version of matplotlib has no features of fonts")
+        text.set_fontfeatures(features)
+        seen.append(Drawing("", made, "").rendered(kind))
+    assert seen[0] == seen[2] != seen[1]
 
 
 def test_pixels_of_texts_are_not_kept_if_matplotlib_draws_texts_by_other_means(monkeypatch):

@@ -72,8 +72,18 @@ def test_figures_share_the_rows_of_small_tables(tiny, tmp_path, monkeypatch, mos
     assert others[0].equals(first)
     assert others[1].equals(first.filter(first["rtt"] == "20 ms"))
     assert 0 < others[1].height < first.height
-    kept = [rows for rows in shared._snapshots._kept.values() if rows is not None]
-    assert len(kept) == (1 if most_bytes else 0)
+    (kept,) = shared._snapshots._kept.values()
+    assert (kept.rows is not None) == bool(most_bytes)
+
+
+def test_only_the_present_rows_of_a_table_take_memory(tiny, tmp_path):
+    shared = laboratory(tiny, tmp_path / "out")
+    for need in (SHORT, ALL):  # the second run writes the table again
+        shared.run([need], jobs=1)
+        found = shared.results(need).table("flows")
+    (kept,) = shared._snapshots._kept.values()
+    assert kept.rows.height == found.height
+    assert shared._snapshots._left_bytes == selection._MOST_KEPT_BYTES - kept.size_bytes
 
 
 def test_rows_in_memory_are_not_those_of_a_file_that_was_replaced(tiny, tmp_path):

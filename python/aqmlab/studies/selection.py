@@ -42,6 +42,17 @@ _MOST_KEPT_BYTES = 2**26
 """The maximum memory of all tables that are kept for several selections, in bytes."""
 
 
+@dataclass(frozen=True)
+class _Kept:
+    """A table that was read, and the states of its files at that time."""
+
+    states: Sequence[FileState | None]
+    size_bytes: int
+    """The memory of the rows, estimated before they were read."""
+    rows: pl.DataFrame | None
+    """The rows, or `None` if they are read for each query."""
+
+
 class Snapshots:
     """The snapshots of complete campaigns, which the selections of several figures share.
 
@@ -51,7 +62,7 @@ class Snapshots:
 
     def __init__(self) -> None:
         self._taken: dict[Path, tuple[FileState | None, Snapshot]] = {}
-        self._kept: dict[tuple[tuple[Path, FileState | None], ...], pl.DataFrame | None] = {}
+        self._kept: dict[tuple[Path, ...], _Kept] = {}
         self._left_bytes = _MOST_KEPT_BYTES
 
     def take(self, path: Path) -> Snapshot:
@@ -72,32 +83,36 @@ class Snapshots:
     def scan(self, files: TableFiles, name: str, trials: Collection[str]) -> pl.LazyFrame:
         """The rows of `trials` in a table, as a lazy query.
 
-        Small tables are read once for all queries. Raises `RequestError` if a file has changed
-        since it was written.
+        The first query of a small table reads all its rows, and later queries use these rows.
+        Raises `RequestError` if a file has changed since it was written, and `LabError` in a fork
+        of a process that has read tables.
         """
         import polars as pl
 
         rows, wanted = scan_files(files, name), pl.col("trial").is_in(list(trials))
-        key = tuple((path, state_of(path)) for path in files.paths(name))
-        if key not in self._kept:
-            self._kept[key] = self._collected(rows, [path for path, _ in key])
-        kept = self._kept[key]
-        return rows.filter(wanted) if kept is None else kept.filter(wanted).lazy()
+        paths = tuple(files.paths(name))
+        states = tuple(state_of(path) for path in paths)
+        kept = self._kept.get(paths)
+        if kept is None or kept.states != states:
+            self._left_bytes += kept.size_bytes if kept is not None else 0
+            kept = self._kept[paths] = self._collected(rows, paths, states)
+            self._left_bytes -= kept.size_bytes
+        return rows.filter(wanted) if kept.rows is None else kept.rows.filter(wanted).lazy()
 
-    def _collected(self, rows: pl.LazyFrame, paths: Sequence[Path]) -> pl.DataFrame | None:
-        """The rows of the files, or `None` if they take too much memory or cannot be read."""
+    def _collected(
+        self, rows: pl.LazyFrame, paths: Sequence[Path], states: Sequence[FileState | None]
+    ) -> _Kept:
+        """The rows of the files, unless they take too much memory or cannot be read."""
         import polars as pl
 
         refuse_fork()
         try:
             size = sum(size_of(path).memory_bytes for path in paths)
-            if size > self._left_bytes:
-                return None
-            found = rows.collect()
+            if size <= self._left_bytes:
+                return _Kept(states, size, rows.collect())
         except (OSError, ValueError, pl.exceptions.PolarsError):
-            return None  # The reader of the query states the problem.
-        self._left_bytes -= size
-        return found
+            pass  # The reader of the query states the problem.
+        return _Kept(states, 0, None)
 
 
 class Selection(CampaignResults):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -20,10 +21,14 @@ if TYPE_CHECKING:
 MOST_BYTES = 2**30
 """The maximum memory of a table in bytes. Time series of ten thousand applications need 75 %."""
 
-_MOST_METADATA_BYTES = 2**20
-"""The maximum size of the metadata of a message. A table of fifty columns needs 10 kB."""
+_MOST_METADATA_BYTES = 2**16
+"""The maximum size of the metadata of a message. A table of fifty columns needs 10 kB.
 
-_HEADER = 2  # the field of a Message that holds its content
+It limits the memory of `_schema_in` and `_stated`, which keep what metadata state.
+"""
+
+_VERSION, _HEADER = 0, 2  # fields of a Message: version of the format, content
+_V5 = 4  # in earlier versions, compressed buffers are marked elsewhere
 _ROWS, _BUFFERS, _PACKED = 0, 2, 3  # fields of a RecordBatch: length, buffers, compression
 _PREFIX = struct.Struct("<Ii")
 _MARK = 0xFFFFFFFF  # precedes the size of the metadata in a stream
@@ -34,7 +39,7 @@ class _Batch(NamedTuple):
 
     rows: int
     starts: Sequence[int]
-    """The positions of the buffers."""
+    """The positions of the buffers in the body of the message, in bytes."""
     sizes: Sequence[int]
     """The sizes of the buffers in the stream, in bytes."""
     is_packed: bool
@@ -42,26 +47,32 @@ class _Batch(NamedTuple):
 
 
 def read(data: bytes) -> pa.Table:
-    """The table of a stream; raises `ValueError` if aqmlab cannot have written the stream."""
+    """The table of a stream, which holds a schema and at most one batch of rows.
+
+    Raises `ValueError` or `OSError` if aqmlab cannot have written the stream.
+    """
     import pyarrow as pa
 
-    messages = list(pa.ipc.MessageReader.open_stream(data))
+    messages = [*islice(pa.ipc.MessageReader.open_stream(data), 3)]
     if not messages:
         raise ValueError("a stream without a schema")
     first, *others = messages
     schema = _schema_in(_metadata(first, "schema"))
-    stated = [_stated(_metadata(message, "record batch")) for message in others]
-    _refuse_absurd(others, stated)
-    if any(one.is_packed for one in stated):
+    if not others:
+        return schema.empty_table()
+    if len(others) > 1:
+        raise ValueError("more than one batch")
+    batch = _stated(_metadata(others[0], "record batch"))
+    _refuse_absurd(others[0], batch)
+    if batch.is_packed:
         # `read_record_batch` would decompress in threads, which cost more time than they save.
         options = pa.ipc.IpcReadOptions(use_threads=False)
         with pa.ipc.open_stream(data, options=options) as reader:
-            batches = list(reader)
+            rows = reader.read_next_batch()
     else:
-        batches = [pa.ipc.read_record_batch(message, schema) for message in others]
-    for batch in batches:
-        batch.validate(full=True)
-    return pa.Table.from_batches(batches, schema)
+        rows = pa.ipc.read_record_batch(others[0], schema)
+    rows.validate(full=True)
+    return pa.Table.from_batches([rows], schema)
 
 
 def _metadata(message: pa.ipc.Message, kind: str) -> bytes:
@@ -90,29 +101,29 @@ def _schema_in(metadata: bytes) -> pa.Schema:
     return schema
 
 
-def _refuse_absurd(messages: Sequence[pa.ipc.Message], stated: Sequence[_Batch]) -> None:
-    """Raises `ValueError` if batches state more rows or memory than a trial can need."""
-    left = MOST_BYTES
-    for message, batch in zip(messages, stated, strict=True):
-        size = sum(_unpacked(message.body, batch) if batch.is_packed else batch.sizes)
-        left -= size
-        if left < 0 or not 0 <= batch.rows <= 8 * size:
-            raise ValueError(f"{batch.rows} rows in {size} bytes")
+def _refuse_absurd(message: pa.ipc.Message, batch: _Batch) -> None:
+    """Raises `ValueError` if a batch states more rows or memory than a trial can need."""
+    size = sum(_unpacked(message.body, batch) if batch.is_packed else batch.sizes)
+    if size > MOST_BYTES or not 0 <= batch.rows <= 8 * size:
+        raise ValueError(f"{batch.rows} rows in {size} bytes")
 
 
-@lru_cache(250)
+@lru_cache(128)
 def _stated(metadata: bytes) -> _Batch:
     """The numbers of a batch. Many small tables of different trials state the same numbers.
 
     Raises `ValueError` for a malformed message.
     """
     try:
-        batch = _Table(metadata).table(_HEADER)
+        message = _Table(metadata)
+        if message.short(_VERSION) != _V5:
+            raise ValueError("a batch of another version of Arrow's format")
+        batch = message.table(_HEADER)
         starts, sizes = batch.pairs(_BUFFERS)
         rows, is_packed = batch.number(_ROWS), batch.offset(_PACKED) is not None
     except struct.error as error:
         raise _cut_short(error) from None
-    if min(*starts, *sizes, 0) < 0:
+    if min((*starts, *sizes), default=0) < 0:
         raise _negative()
     return _Batch(rows, starts, sizes, is_packed)
 
@@ -156,6 +167,11 @@ class _Table:
         """The 64-bit integer in a field; 0 if the field is absent."""
         at = self.offset(field)
         return 0 if at is None else self._get("q", at)
+
+    def short(self, field: int) -> int:
+        """The 16-bit integer in a field; 0 if the field is absent."""
+        at = self.offset(field)
+        return 0 if at is None else self._get("h", at)
 
     def table(self, field: int) -> _Table:
         """The table to which a field refers; raises `ValueError` if the field is absent."""

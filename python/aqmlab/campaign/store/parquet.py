@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from aqmlab.base.checksums import FileChecksum, checksum_of
+from aqmlab.base.failures import RequestError
 from aqmlab.base.files import disk_errors, reason_of, sync_folder, unfinished
 from aqmlab.campaign.store.columns import Columns, leading_columns
 from aqmlab.campaign.store.folder import Folder, Trial
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 ROWS_PER_GROUP = 131_072
 
 KEPT_BYTES = 2**26
-"""The memory for trial files that are read once for the columns and the rows of a chunk."""
+"""The memory in bytes for trial files that are read once for the columns and rows of a chunk."""
 
 
 class Finished:
@@ -43,8 +44,8 @@ class Finished:
     ) -> None:
         """Reads the heads of the files of `trials`. `campaign` is the campaign's key.
 
-        Files of a total size of `kept_bytes` are read whole, so that `write` need not open them
-        again. This and the other methods raise `RequestError` for a damaged file.
+        Files of a total size of at most `kept_bytes` are read whole, so that `write` need not open
+        them again. This and the other methods raise `RequestError` for a damaged file.
         """
         self._folder, self._columns, self._campaign = folder, columns, campaign
         self.trials = trials
@@ -103,6 +104,8 @@ class Finished:
                 with self._part(trial) as part:
                     for name in part.names():
                         table = self._table(part, trial, name)
+                        if name not in self._own:  # another process has replaced the file
+                            raise self._damaged(trial, "its contents are not those recorded")
                         if not table.num_rows:
                             continue
                         if waiting[name].add(trial, fitted(table, self._own[name])):
@@ -163,10 +166,13 @@ class Finished:
         try:
             yield
         except UNREADABLE as error:
-            path = self._folder.part_path(trial.index)
             is_missing = isinstance(error, FileNotFoundError)
             reason = "it is missing" if is_missing else reason_of(error)
-            raise self._folder.damaged(path, reason) from None
+            raise self._damaged(trial, reason) from None
+
+    def _damaged(self, trial: Trial, reason: str) -> RequestError:
+        """The error for the damaged file of a trial."""
+        return self._folder.damaged(self._folder.part_path(trial.index), reason)
 
     def _joined(self, name: str, rows: Sequence[tuple[Trial, pa.Table]]) -> pa.Table:
         """A table of the rows of trials, with the leading columns."""

@@ -197,6 +197,7 @@ class TrialFile:
     def __init__(self, path: Path) -> None:
         self._file: BufferedIOBase = open_regular(path)
         self.size_bytes = os.fstat(self._file.fileno()).st_size
+        """The size of the file when it was opened."""
         try:
             self.head = self._read_head()
         except BaseException:
@@ -220,7 +221,7 @@ class TrialFile:
         """A copy of this file in memory, whose tables can be read after this file is closed."""
         copied = copy(self)
         self._file.seek(0)
-        copied._file = BytesIO(self._file.read())
+        copied._file = BytesIO(self._file.read(self.size_bytes))
         return copied
 
     def is_sound(self) -> bool:
@@ -228,9 +229,8 @@ class TrialFile:
 
         Raises an error of `UNREADABLE` for a damaged table.
         """
-        schemas = {name: self.table(name).schema.serialize() for name in self.names()}
         return self.head.form == _form(
-            {name: schema.to_pybytes() for name, schema in schemas.items()}
+            {name: self.table(name).schema.serialize().to_pybytes() for name in self.names()}
         )
 
     def names(self) -> Iterator[str]:

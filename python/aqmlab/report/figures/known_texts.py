@@ -4,11 +4,11 @@ matplotlib measures the texts of a figure for the layout, for the PNG and for th
 of a study have most of their texts in common: numbers at ticks, and names of applications and
 conditions. Nine of ten measurements are therefore repetitions. All figures have one style, so the
 size of a text depends only on the text, its font, the format and the resolution. The same holds for
-the places of glyphs in a text, because no figure sets a language or a font's features, and for the
-pixels of texts that begin at the same place within a pixel.
+the places of glyphs in a text, and for the pixels of texts that begin at the same place within a
+pixel.
 
-matplotlib calls the methods and reads the members whose names have an underscore. A version that
-does not do so draws the same figures more slowly.
+matplotlib itself calls `_get_font_height_metrics`, and reads `_renderer` and `_text2path`. A
+version of matplotlib without these names draws the same figures more slowly.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_KEPT = 10_000
 """The maximum number of texts whose sizes are kept for a format and a resolution."""
 
 _MOST_DRAWN = 2_000
-"""The maximum number of texts whose pixels are kept. The pixels of a text take some 3 kB."""
+"""The maximum number of texts whose pixels are kept, some 3 kB each on average."""
 
 _IsMath = bool | Literal["TeX"]
 _Size = tuple[float, float, float]
@@ -98,7 +98,7 @@ def _heights_of(prop: FontProperties, dpi: float) -> _Heights:
 
 
 _Piece = tuple[Any, int, int, float]
-"""The pixels of a glyph, their place, and their angle as matplotlib passes it."""
+"""The pixels of a glyph, their place relative to the text's, and the angle of the glyph."""
 
 
 class _Recorder:
@@ -117,8 +117,16 @@ class _Recorder:
 
 @cache
 def _pixels() -> dict[object, list[_Piece]]:
-    """The known pixels of texts, by text, font, and all else that they depend on."""
+    """The known pixels of texts, by the text, its font, its angle, its place within a pixel, the
+    resolution, antialiasing, and the settings of `_settings_of`.
+    """
     return {}
+
+
+def _settings_of(mtext: Any) -> str:
+    """The language and the font's features that the user of a figure has set for a text."""
+    members = ("get_language", "get_fontfeatures")
+    return repr([getattr(mtext, name)() for name in members if hasattr(mtext, name)])
 
 
 @cache
@@ -143,7 +151,8 @@ def agg_renderer() -> type[RendererAgg]:
             """Draws a text, with known pixels if it has begun at this place within a pixel."""
             base: Any = super()
             left, top = math.floor(x), math.floor(y)
-            place = angle, x - left, y - top, self.dpi, gc.get_antialiased()
+            settings = self.dpi, gc.get_antialiased(), _settings_of(mtext)
+            place = angle, x - left, y - top, *settings
             kept = _pixels()
             if not ismath and (s, prop, place) not in kept:
                 if len(kept) >= _MOST_DRAWN:
@@ -168,8 +177,8 @@ def agg_renderer() -> type[RendererAgg]:
 
 
 @cache
-def _places() -> dict[tuple[object, str], Any]:
-    """The known places of glyphs, by the font and the text, for SVG."""
+def _places() -> dict[tuple[object, str, str], Any]:
+    """The known places of glyphs, by the font, the text and matplotlib's options, for SVG."""
     return {}
 
 
@@ -195,12 +204,13 @@ def svg_renderer() -> type[RendererSVG]:
             if how or not options.pop("return_new_glyphs_only", False):
                 return super().get_glyphs_with_font(font, s, *how, **options)
             drawn = options.pop("glyph_map")
-            kept = _places()
-            if (font, s) not in kept:
+            kept, key = _places(), (font, s, repr(options))
+            if key not in kept:
                 if len(kept) >= _MOST_KEPT:
                     kept.clear()
-                kept[font, s] = super().get_glyphs_with_font(font, s, _outlines(), **options)
-            places, outlines, boxes = kept[font, s]
+                    _outlines().clear()
+                kept[key] = super().get_glyphs_with_font(font, s, _outlines(), **options)
+            places, outlines, boxes = kept[key]
             new = {name: outlines[name] for name, *_ in places if name not in drawn}
             return places, new, boxes
 
