@@ -78,6 +78,25 @@ def test_files_that_memory_does_not_hold_are_read_again(tmp_path, small_chunks, 
     assert len(opened) == 12 and set(opened.values()) == expected[kept]
 
 
+def test_a_trial_file_that_gains_a_table_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    opened = Counter()
+
+    class Gaining(parquet.TrialFile):
+        def names(self):
+            yield from super().names()
+            if opened[self.origin.trial] > 1:
+                yield "more"
+
+        def __enter__(self):
+            opened[self.origin.trial] += 1
+            return self
+
+    monkeypatch.setattr(parquet, "TrialFile", Gaining)
+    monkeypatch.setattr(dataset, "KEPT_BYTES", 0)
+    with pytest.raises(RequestError, match="its contents are not those recorded"):
+        campaigns.run(twelve(), tmp_path / "out", jobs=1)
+
+
 def test_chunks_are_sealed_while_others_run(tmp_path, small_chunks):
     specs = grid(queues=("pfifo",), seeds=range(1, 7))
     specs.insert(4, ({"queue": "pie", "rate": ""}, spec_of("pie", behaviour="crash once", seed=9)))

@@ -103,9 +103,9 @@ class Finished:
             for trial in self.trials:
                 with self._part(trial) as part:
                     for name in part.names():
-                        table = self._table(part, trial, name)
                         if name not in self._own:  # another process has replaced the file
                             raise self._damaged(trial, "its contents are not those recorded")
+                        table = self._table(part, trial, name)
                         if not table.num_rows:
                             continue
                         if waiting[name].add(trial, fitted(table, self._own[name])):
