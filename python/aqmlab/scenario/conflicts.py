@@ -149,9 +149,8 @@ class Effects:
     def note(self, picks: Sequence[int], spec: object) -> None:
         """Records the trial `spec` of a combination. `picks` is the index of each loop's step.
 
-        `spec` is any value that msgspec encodes.
-
-        The caller records all combinations in one order, with the last loop innermost.
+        `spec` is any value that msgspec encodes. The caller records all combinations in one order,
+        with the last loop innermost.
         """
         if not any(self._folded):
             return

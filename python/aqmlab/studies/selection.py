@@ -118,8 +118,8 @@ class Snapshots:
 class Selection(CampaignResults):
     """The wanted trials of several campaigns. Each campaign has one seed of one scenario.
 
-    Only the rows of these trials are read, and only from the requested tables. Trials of several
-    scenarios have the condition `scenario`, and their names begin with the scenario's name.
+    Only the requested tables are read, and of large tables only the rows of these trials. Trials of
+    several scenarios have the condition `scenario`, and their names begin with the scenario's name.
     """
 
     def __init__(

@@ -123,6 +123,16 @@ def _pixels() -> dict[object, list[_Piece]]:
     return {}
 
 
+def _keep_pixels(key: object, pieces: list[_Piece] | None) -> None:
+    """Keeps the pixels of a text, and no others if there are too many."""
+    if pieces is None:
+        return
+    kept = _pixels()
+    if len(kept) >= _MOST_DRAWN:
+        kept.clear()
+    kept[key] = pieces
+
+
 def _settings_of(mtext: Any) -> str:
     """The language and the font's features that the user of a figure has set for a text."""
     members = ("get_language", "get_fontfeatures")
@@ -149,29 +159,36 @@ def agg_renderer() -> type[RendererAgg]:
             mtext: Any = None,
         ) -> None:
             """Draws a text, with known pixels if it has begun at this place within a pixel."""
-            base: Any = super()
-            left, top = math.floor(x), math.floor(y)
-            settings = self.dpi, gc.get_antialiased(), _settings_of(mtext)
-            place = angle, x - left, y - top, *settings
-            kept = _pixels()
-            if not ismath and (s, prop, place) not in kept:
-                if len(kept) >= _MOST_DRAWN:
-                    kept.clear()
-                core, recorder = self._renderer, _Recorder(left, top)
-                self._renderer = recorder
-                try:
-                    base.draw_text(gc, x, y, s, prop, angle, ismath, mtext)
-                    kept[s, prop.copy(), place] = recorder.pieces
-                except AttributeError:
-                    pass  # This version of matplotlib draws texts by other means.
-                finally:
-                    self._renderer = core
-            pieces = None if ismath else kept.get((s, prop, place))
+            pieces = None
+            if not ismath:
+                within = x - math.floor(x), y - math.floor(y)
+                key = s, prop, angle, within, self.dpi, gc.get_antialiased(), _settings_of(mtext)
+                pieces = _pixels().get(key)
+                if pieces is None:
+                    pieces = self._recorded(gc, x, y, s, prop, angle, mtext)
+                    _keep_pixels((s, prop.copy(), *key[2:]), pieces)
             if pieces is None:
+                base: Any = super()
                 base.draw_text(gc, x, y, s, prop, angle, ismath, mtext)
                 return
             for pixels, right, down, slope in pieces:
-                self._renderer.draw_text_image(pixels, left + right, top + down, slope, gc)
+                place = math.floor(x) + right, math.floor(y) + down
+                self._renderer.draw_text_image(pixels, *place, slope, gc)
+
+        def _recorded(
+            self, gc: Any, x: float, y: float, s: str, prop: Any, angle: float, mtext: Any
+        ) -> list[_Piece] | None:
+            """The pixels of a text, or `None` if matplotlib draws texts by other means."""
+            base: Any = super()
+            core, recorder = self._renderer, _Recorder(math.floor(x), math.floor(y))
+            self._renderer = recorder
+            try:
+                base.draw_text(gc, x, y, s, prop, angle, False, mtext)
+            except AttributeError:  # The recorder lacks a method that this version calls.
+                return None
+            finally:
+                self._renderer = core
+            return recorder.pieces
 
     return KnownAgg
 
