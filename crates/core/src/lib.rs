@@ -17,6 +17,7 @@ mod quic;
 mod rate_steps;
 mod ring;
 mod rng;
+mod tick;
 mod time;
 mod units;
 
@@ -34,5 +35,6 @@ pub use quic::{EcnCounts, QuicAck, QuicDatagram, QuicFrame, QuicPacket, QuicSpac
 pub use rate_steps::{RateStep, RateSteps};
 pub use ring::Ring;
 pub use rng::Rng;
+pub use tick::Tick;
 pub use time::{Duration, Instant};
 pub use units::{BitRate, Bytes};

@@ -316,7 +316,7 @@ impl TcpHeader {
         } = self;
         (*seq, *ack, *payload, *window) = (from.seq, from.ack, from.payload, from.window);
         (*ts_val, *ts_ecr) = (from.ts_val, from.ts_ecr);
-        if !sack.is_empty() || !from.sack.is_empty() {
+        if !sack.is_empty() | !from.sack.is_empty() {
             rare();
             *sack = std::mem::take(&mut from.sack);
         }

@@ -14,12 +14,16 @@
 pub mod aqm;
 mod bounds;
 pub mod cake;
+mod discipline;
 pub mod flows;
 pub mod kinds;
 pub mod queue;
 
+use std::any::Any;
+
 use aqmlab_core::{BitRate, Cx, Instant, Packet};
 
+pub use discipline::Discipline;
 pub use queue::{Backlog, PacketQueue};
 
 use crate::aqm::timer::Timer;
@@ -52,7 +56,7 @@ pub struct Parent {
 ///   needs to run the timer.
 ///
 /// `tests/conformance.rs` tests every registered discipline against this contract.
-pub trait Qdisc: Send {
+pub trait Qdisc: Send + Any {
     /// Offers `packet`. The discipline keeps it or drops it, and may drop other packets.
     fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>);
 

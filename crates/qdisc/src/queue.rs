@@ -12,7 +12,7 @@ pub struct Backlog {
 }
 
 /// A FIFO of packets that records each arrival time.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PacketQueue {
     /// Every value in the ring is `Some`; unused places of the ring hold `None`.
     waiting: Ring<Option<Packet>>,

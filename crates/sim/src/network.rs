@@ -369,14 +369,15 @@ impl<O: Observer> Network<O> {
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn offer(&mut self, index: usize, packet: Packet, entrance: Entrance) {
-        let (link, mut beyond) = self.at_link(index);
-        let now = beyond.now;
+        let now = self.now;
+        let link = &mut self.links[index];
         if link.own && entrance == Entrance::Host {
             rare();
-            beyond.own.enter(&packet);
+            self.own.enter(&packet);
         }
         if link.port.is_idle(now) && link.radio.is_none() {
             let packet = link.port.pass(packet, now);
+            let (link, mut beyond) = self.at_link(index);
             return beyond.serve(link, index, packet);
         }
         link.port.offer(packet, now);

@@ -63,7 +63,7 @@ pub struct Departure<'a> {
 }
 
 /// The PIE law of one queue.
-pub trait Law: Send {
+pub trait Law: Send + 'static {
     /// Does the periodic updates due until `now`, with `waiting` as the backlog.
     fn catch_up(&mut self, now: Instant, waiting: Backlog);
 

@@ -5,7 +5,7 @@
 //! so the last packet admitted can exceed the limit.
 
 use aqmlab_core::hint::rare;
-use aqmlab_core::{Args, Bytes, Cx, Kind, Packet, Param, Reason, Value};
+use aqmlab_core::{Args, Bytes, Cx, Instant, Kind, Packet, Param, Reason, Value};
 
 use crate::bounds;
 use crate::{Backlog, PacketQueue, Qdisc};
@@ -74,7 +74,7 @@ const fn packets(default: u64) -> Param {
 }
 
 /// The limit of a queue.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Room {
     Packets(u64),
     /// The limit of the backlog in bytes, including the arrival.
@@ -84,13 +84,18 @@ enum Room {
 }
 
 /// The packet that a full queue drops.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     Arrival,
     Oldest,
 }
 
-struct Fifo {
+/// A FIFO with a limit in packets or bytes.
+///
+/// The functions outside [`Qdisc`] are for [`Discipline`](crate::Discipline), which has no
+/// [`Cx`] unless a packet is dropped.
+#[derive(Clone, Debug)]
+pub struct Fifo {
     room: Room,
     victim: Victim,
     queue: PacketQueue,
@@ -101,6 +106,39 @@ impl Fifo {
         Box::new(Self { room, victim, queue: PacketQueue::default() })
     }
 
+    /// Appends a packet that arrives at `now`. If the queue is full, returns the packet.
+    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
+    #[inline(always)]
+    pub(crate) fn append(&mut self, packet: Packet, now: Instant) -> Result<(), Packet> {
+        if !self.admits(&packet) {
+            rare();
+            return Err(packet);
+        }
+        self.queue.push(packet, now);
+        Ok(())
+    }
+
+    /// Removes and returns the packet at the head, if there is one.
+    #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
+    #[inline(always)]
+    pub(crate) fn take(&mut self) -> Option<Packet> {
+        self.queue.take()
+    }
+
+    /// Does what [`Self::append`] and then [`Self::take`] do, if the queue is empty and has room
+    /// for the packet. Otherwise returns the packet as an error.
+    #[expect(clippy::inline_always, reason = "most packets pass; a call costs 0.5 % of a run")]
+    #[inline(always)]
+    pub(crate) fn bypass(&self, mut packet: Packet, now: Instant) -> Result<Packet, Packet> {
+        if !self.queue.is_empty() || !self.admits(&packet) {
+            rare();
+            return Err(packet);
+        }
+        packet.enqueued = now;
+        Ok(packet)
+    }
+
+    #[inline]
     fn admits(&self, packet: &Packet) -> bool {
         let waiting = self.queue.backlog();
         match self.room {
@@ -119,7 +157,7 @@ impl Fifo {
     /// Drops the arrival at a full queue, or drops the oldest packet and keeps the arrival, as the
     /// kind requires. With a limit of zero there is no oldest packet, so the arrival is dropped.
     #[cold]
-    fn overflow(&mut self, packet: Packet, cx: &mut Cx<'_>) {
+    pub(crate) fn overflow(&mut self, packet: Packet, cx: &mut Cx<'_>) {
         let oldest = match self.victim {
             Victim::Arrival => None,
             Victim::Oldest => self.queue.pop(cx.now),
@@ -134,25 +172,23 @@ impl Fifo {
 
 impl Qdisc for Fifo {
     fn enqueue(&mut self, packet: Packet, cx: &mut Cx<'_>) {
-        if self.admits(&packet) {
-            self.queue.push(packet, cx.now);
-        } else {
-            rare();
+        if let Err(packet) = self.append(packet, cx.now) {
             self.overflow(packet, cx);
         }
     }
 
     fn dequeue(&mut self, _cx: &mut Cx<'_>) -> Option<Packet> {
-        self.queue.take()
+        self.take()
     }
 
-    fn pass(&mut self, mut packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.queue.is_empty() && self.admits(&packet) {
-            packet.enqueued = cx.now;
-            return Some(packet);
+    fn pass(&mut self, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
+        match self.bypass(packet, cx.now) {
+            Ok(packet) => Some(packet),
+            Err(packet) => {
+                self.enqueue(packet, cx);
+                self.dequeue(cx)
+            }
         }
-        self.enqueue(packet, cx);
-        self.dequeue(cx)
     }
 
     fn keeps_order(&self) -> bool {

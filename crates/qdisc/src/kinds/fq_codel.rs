@@ -223,7 +223,7 @@ struct FqCodel<V> {
 }
 
 /// The differences between implementations outside the law and the scheduler.
-trait Variant: Send {
+trait Variant: Send + 'static {
     /// Whether an empty queue resets `first_above_time`.
     const EMPTY_DISARMS: bool = true;
 

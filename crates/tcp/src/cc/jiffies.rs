@@ -1,8 +1,6 @@
 //! The kernel's coarse clock, in which CUBIC and BBR measure time.
 
-use aqmlab_core::{Bounds, Duration, Instant, Param, Value};
-
-use crate::common::clock::Tick;
+use aqmlab_core::{Bounds, Duration, Instant, Param, Tick, Value};
 
 /// The parameter for the number of clock ticks per second of a Linux host (`HZ`).
 pub(in crate::cc) const LINUX_HZ: Param = Param {

@@ -3,7 +3,7 @@
 //! Sources: Linux 6.1 `kernel/time/timer.c`; FreeBSD 10.4 `sys/kern/kern_timeout.c`.
 
 use aqmlab_core::hint::rare;
-use aqmlab_core::{Duration, Instant};
+use aqmlab_core::{Duration, Instant, Tick};
 
 /// The uptime of a host at the start of the run. It is not zero, because Linux treats a timestamp
 /// echo of zero as absent.
@@ -21,51 +21,6 @@ pub(crate) enum Expiry {
     /// FreeBSD (`callout_when` with `C_HARDCLOCK`): the timer expires `n` ticks after the beginning
     /// of the current tick. The timer is therefore up to one tick early.
     Callout,
-}
-
-/// The length of a tick, and its reciprocal. Multiplying by the reciprocal is faster than dividing.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tick {
-    ns: u64,
-    /// 2^64 divided by the tick, rounded up.
-    reciprocal: u64,
-}
-
-impl Tick {
-    /// Returns a tick of `ns` nanoseconds, which must be at least 2, so that the reciprocal fits,
-    /// and at most 10^9, for [`Self::covering`].
-    pub(crate) const fn new(ns: u64) -> Self {
-        Self { ns, reciprocal: u64::MAX / ns + 1 }
-    }
-
-    /// Returns the number of whole ticks in `ns` nanoseconds.
-    ///
-    /// A stored count that changes once per tick would take fewer instructions, but the processor
-    /// cannot predict when it changes.
-    #[inline]
-    pub(crate) const fn whole(self, ns: u64) -> u64 {
-        // The reciprocal is too large by less than 1, so the product is at most one too large. The
-        // rest is then negative.
-        let most = self.times_reciprocal(ns);
-        most - (ns.wrapping_sub(most.wrapping_mul(self.ns)) >> 63)
-    }
-
-    /// Returns the number of ticks that cover `ns` nanoseconds.
-    #[inline]
-    const fn covering(self, ns: u64) -> u64 {
-        // The relative error of the reciprocal is below tick / 2^64, so the result is exact for
-        // ticks of up to 1 s and spans below 2^33 ns.
-        if ns < 1 << 33 {
-            return self.times_reciprocal(ns + self.ns - 1);
-        }
-        rare();
-        ns.div_ceil(self.ns)
-    }
-
-    #[inline]
-    const fn times_reciprocal(self, ns: u64) -> u64 {
-        ((ns as u128 * self.reciprocal as u128) >> 64) as u64
-    }
 }
 
 /// The clock of a host, which counts ticks.
@@ -101,13 +56,13 @@ impl Clock {
     /// Returns the time from the start of the tick `jiffies` to the start of the current one.
     #[inline]
     pub(crate) const fn since(&self, jiffies: u64) -> Duration {
-        Duration::from_nanos((self.jiffies - jiffies) * self.tick.ns)
+        Duration::from_nanos((self.jiffies - jiffies) * self.tick.as_nanos())
     }
 
     /// Returns the length of a tick.
     #[inline]
     pub(crate) const fn tick(&self) -> Duration {
-        Duration::from_nanos(self.tick.ns)
+        Duration::from_nanos(self.tick.as_nanos())
     }
 
     /// Returns the number of ticks in `span`, rounded up.
@@ -119,13 +74,13 @@ impl Clock {
     /// Returns `span` rounded up to whole ticks.
     #[inline]
     pub(crate) const fn round(&self, span: Duration) -> Duration {
-        Duration::from_nanos(self.ticks(span).saturating_mul(self.tick.ns))
+        Duration::from_nanos(self.ticks(span).saturating_mul(self.tick.as_nanos()))
     }
 
     /// Returns the duration of `n` ticks.
     #[inline]
     pub(crate) const fn span(&self, n: u64) -> Duration {
-        Duration::from_nanos(n.saturating_mul(self.tick.ns))
+        Duration::from_nanos(n.saturating_mul(self.tick.as_nanos()))
     }
 
     /// Returns the number of whole ticks in `span`.
@@ -141,12 +96,12 @@ impl Clock {
         let at = match self.expiry {
             Expiry::Wheel => self.wheel_expiry(n),
             Expiry::Tick => {
-                let begun = (self.now.as_nanos() > self.jiffies * self.tick.ns) as u64;
+                let begun = (self.now.as_nanos() > self.jiffies * self.tick.as_nanos()) as u64;
                 self.jiffies.saturating_add(n + begun)
             }
             Expiry::Callout => self.jiffies.saturating_add(if n == 0 { 1 } else { n }),
         };
-        Instant::from_nanos(at.saturating_mul(self.tick.ns))
+        Instant::from_nanos(at.saturating_mul(self.tick.as_nanos()))
     }
 
     /// Returns the tick at which Linux's wheel expires a timer that is set now for `n` ticks.
@@ -189,19 +144,6 @@ pub(crate) const fn later_by(a: u32, b: u32) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn whole_ticks_are_exact_for_all_times() {
-        let mut rng = aqmlab_core::Rng::stream(1, "ticks");
-        for tick in [2, 3, 7, 1_000, 1_000_000, 4_000_000, 999_999_937, 1_000_000_000] {
-            for _ in 0..2_000 {
-                let first = (rng.below(u64::MAX) >> rng.below(64)) / tick * tick;
-                for ns in [first, first.saturating_sub(1), first.saturating_add(1), u64::MAX] {
-                    assert_eq!(Tick::new(tick).whole(ns), ns / tick, "{ns} in ticks of {tick}");
-                }
-            }
-        }
-    }
 
     #[test]
     fn multiplying_by_the_reciprocal_is_dividing() {

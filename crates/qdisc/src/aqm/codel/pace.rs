@@ -1,6 +1,6 @@
 //! CoDel's clocks, and three implementations of its control law `interval / √count`.
 
-use aqmlab_core::{Duration, Instant};
+use aqmlab_core::{Duration, Instant, Tick};
 
 use super::Dialect;
 
@@ -12,9 +12,12 @@ pub(super) enum Clock {
     /// Linux's `ktime_get_ns() >> 10` in 32 bits. The clock wraps every 73 minutes, and times are
     /// compared by the sign of their difference. A run begins [`BOOTED`] ticks after boot.
     Ticks,
-    /// Microseconds, which FreeBSD's kernel reads once per timer tick. The field is the length of a
-    /// tick.
-    Micros(u64),
+    /// Microseconds, which FreeBSD's kernel reads once per timer tick.
+    Micros {
+        tick: Tick,
+        /// The length of a tick in microseconds.
+        micros: u64,
+    },
 }
 
 /// The kernel's uptime at the start of a run, in ticks: 137 s. Within 1.6 s of the clock's zero, an
@@ -27,7 +30,10 @@ impl Clock {
         match dialect {
             Dialect::Rfc8289 => Self::Nanos,
             Dialect::Linux => Self::Ticks,
-            Dialect::FreeBsd { tick } => Self::Micros(tick.as_micros().max(1)),
+            Dialect::FreeBsd { tick } => {
+                let micros = tick.as_micros().max(1);
+                Self::Micros { tick: Tick::new(micros * 1_000), micros }
+            }
         }
     }
 
@@ -37,10 +43,7 @@ impl Clock {
         match self {
             Self::Nanos => at.as_nanos(),
             Self::Ticks => u64::from(((at.as_nanos() >> 10) as u32).wrapping_add(BOOTED)),
-            Self::Micros(tick) => {
-                let micros = at.as_nanos() / 1_000;
-                micros - micros % tick
-            }
+            Self::Micros { tick, micros } => tick.whole(at.as_nanos()) * micros,
         }
     }
 
@@ -50,7 +53,7 @@ impl Clock {
         match self {
             Self::Nanos => span.as_nanos(),
             Self::Ticks => u64::from((span.as_micros().saturating_mul(1_000) >> 10) as u32),
-            Self::Micros(_) => span.as_micros(),
+            Self::Micros { .. } => span.as_micros(),
         }
     }
 
@@ -62,7 +65,7 @@ impl Clock {
             // The comparison wraps, so every short sojourn time reaches a target of 37 minutes.
             Self::Ticks if span >= 1 << 31 => Duration::ZERO,
             Self::Ticks => Duration::from_nanos(span.saturating_sub(1) << 10),
-            Self::Micros(tick) => Duration::from_micros(span.saturating_sub(tick)),
+            Self::Micros { micros, .. } => Duration::from_micros(span.saturating_sub(micros)),
         }
     }
 
@@ -71,7 +74,7 @@ impl Clock {
     pub(super) fn add(self, time: u64, span: u64) -> u64 {
         match self {
             Self::Ticks => u64::from((time as u32).wrapping_add(span as u32)),
-            Self::Nanos | Self::Micros(_) => time.saturating_add(span),
+            Self::Nanos | Self::Micros { .. } => time.saturating_add(span),
         }
     }
 
@@ -80,7 +83,7 @@ impl Clock {
     pub(super) fn between(self, earlier: u64, now: u64) -> u64 {
         match self {
             Self::Ticks => u64::from((now as u32).wrapping_sub(earlier as u32)),
-            Self::Nanos | Self::Micros(_) => now.saturating_sub(earlier),
+            Self::Nanos | Self::Micros { .. } => now.saturating_sub(earlier),
         }
     }
 
@@ -89,7 +92,7 @@ impl Clock {
     pub(super) fn reached(self, now: u64, due: u64) -> bool {
         match self {
             Self::Ticks => (now as u32).wrapping_sub(due as u32) < 1 << 31,
-            Self::Nanos | Self::Micros(_) => now >= due,
+            Self::Nanos | Self::Micros { .. } => now >= due,
         }
     }
 }
@@ -135,6 +138,10 @@ mod tests {
     use aqmlab_core::Rng;
 
     use super::*;
+
+    fn freebsd(tick_us: u64) -> Clock {
+        Clock::of(Dialect::FreeBsd { tick: Duration::from_micros(tick_us) })
+    }
 
     #[test]
     fn the_exact_pace_is_the_root_cut_to_whole_units() {
@@ -196,8 +203,8 @@ mod tests {
         for (clock, tick_ns) in [
             (Clock::Nanos, 1),
             (Clock::Ticks, 1_024),
-            (Clock::Micros(1), 1_000),
-            (Clock::Micros(1_000), 1_000_000),
+            (freebsd(1), 1_000),
+            (freebsd(1_000), 1_000_000),
         ] {
             let reached = |arrival: u64, sojourn: u64, target: u64| {
                 let [start, end] = [arrival, arrival + sojourn].map(Instant::from_nanos);
@@ -223,7 +230,7 @@ mod tests {
 
     #[test]
     fn freebsd_sees_time_only_at_its_ticks() {
-        let clock = Clock::Micros(1_000);
+        let clock = freebsd(1_000);
         assert_eq!(clock.read(Instant::from_nanos(5_999_999)), 5_000);
         assert_eq!(clock.span(Duration::from_millis(5)), 5_000);
     }
