@@ -304,7 +304,11 @@ impl Port {
     }
 
     /// Charges dummynet's pipe, as [`Self::charge`] does.
-    #[inline(never)]
+    #[expect(
+        clippy::inline_always,
+        reason = "every packet of a pipe passes; a call costs 0.4 % of a run"
+    )]
+    #[inline(always)]
     fn charge_pipe(&mut self, on_link: Bytes, now: Instant) -> Instant {
         if let Some(pipe) = &mut self.pipe {
             pipe.charge(on_link, now);

@@ -113,7 +113,8 @@ impl Hops {
 
     /// Draws the jitter of a packet that leaves the last link at `at`. Returns `None` if the packet
     /// is lost.
-    #[inline(never)]
+    #[expect(clippy::inline_always, reason = "most packets pass; a call costs 0.6 % of a run")]
+    #[inline(always)]
     fn draw(
         &mut self,
         packet: &Packet,

@@ -91,7 +91,7 @@ impl StackState {
         /// Starts to wake the application.
         fn wake(&mut, tcb: &mut Tcb);
         /// Lets the application read, without an event.
-        #[inline]
+        #[inline(always)]
         fn read(&mut, tcb: &mut Tcb);
         /// Handles the wakeup of the application.
         fn on_awake(&mut, tcb: &mut Tcb);

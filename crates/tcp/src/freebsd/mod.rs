@@ -130,6 +130,8 @@ impl FreeBsd {
     }
 
     /// Sends a segment, which also carries every pending acknowledgement.
+    #[expect(clippy::inline_always, reason = "most segments pass; a call costs 0.4 % of a run")]
+    #[inline(always)]
     fn emit(
         &mut self,
         tcb: &mut Tcb,
@@ -162,6 +164,8 @@ impl FreeBsd {
     }
 
     /// Starts to wake the application. An application that never sleeps acts at once.
+    #[expect(clippy::inline_always, reason = "most data passes; a call costs 0.6 % of a run")]
+    #[inline(always)]
     pub(crate) fn wake(&mut self, tcb: &mut Tcb) {
         if tcb.start_wakeup() {
             self.on_awake(tcb);

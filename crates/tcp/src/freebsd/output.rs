@@ -30,14 +30,30 @@ struct Plan {
 impl FreeBsd {
     /// Sends the segments that are due. Holes come first, then the data that go-back-N sends again,
     /// then new data. Without data, sends an acknowledgement or a window update that is due.
+    #[expect(clippy::inline_always, reason = "every segment passes; a call costs 0.3 % of a run")]
+    #[inline(always)]
     pub(super) fn output(&mut self, tcb: &mut Tcb) {
-        if !self.is_quiet(tcb) {
-            return self.output_if(tcb, Force::No);
+        if self.is_quiet(tcb) {
+            self.output_quietly(tcb);
+        } else {
+            self.output_if(tcb, Force::No);
         }
-        self.prepare_quietly(tcb);
+    }
+
+    /// Sends an acknowledgement or a window update that is due on a quiet connection.
+    #[inline(never)]
+    fn output_quietly(&mut self, tcb: &mut Tcb) {
+        // The send buffer is empty, so it does not grow.
+        self.restart_after_idle(tcb);
         if self.owed_ack.now || self.is_window_update_due(tcb, tcb.wakeup.unread.memory(0)) {
-            self.emit(tcb, (tcb.snd.max, 0), TcpFlags::default(), Transmission::Original);
+            self.emit_ack(tcb);
         }
+    }
+
+    // A separate function, because most calls on quiet connections send nothing.
+    #[inline(never)]
+    fn emit_ack(&mut self, tcb: &mut Tcb) {
+        self.emit(tcb, (tcb.snd.max, 0), TcpFlags::default(), Transmission::Original);
     }
 
     /// Returns whether no data is outstanding or waits to be sent, as at a receiver of bulk data.
@@ -50,14 +66,6 @@ impl FreeBsd {
             && snd.nxt == snd.max
             && snd.buffered() == 0
             && !self.recovery.is_active()
-    }
-
-    /// Changes the state of a quiet connection as [`Self::output_if`] does: restarts the window
-    /// after an idle period, and grows the send buffer.
-    #[inline]
-    pub(super) fn prepare_quietly(&mut self, tcb: &mut Tcb) {
-        self.restart_after_idle(tcb);
-        self.send_buffer.grow(&tcb.snd, tcb.snd.wnd.min(tcb.window.cwnd), &tcb.profile);
     }
 
     /// Sends as [`Self::output`] does, but at least one byte into a closed window (`TF_FORCEDATA`).

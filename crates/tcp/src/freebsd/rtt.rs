@@ -122,6 +122,11 @@ impl FreeBsd {
 
     /// Takes a round-trip sample from the echoed timestamp or, without an echo, from the timed
     /// segment. Returns the sample, at least one tick, or `None` if there is none.
+    #[expect(
+        clippy::inline_always,
+        reason = "most acknowledgements pass; a call costs 0.2 % of a run"
+    )]
+    #[inline(always)]
     pub(super) fn measure_rtt(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> Option<Duration> {
         let (ticks, more) = if let Some(ticks) = Self::echoed_ticks(tcb, header) {
             (ticks, 1)

@@ -181,7 +181,8 @@ impl Linux {
 
     /// Lets the application read all data, without an event. Does what [`Self::on_awake`] does for
     /// an application that only reads.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "most data passes; a call costs 0.4 % of a run")]
+    #[inline(always)]
     pub(crate) fn read(&mut self, tcb: &mut Tcb) {
         let end = tcb.wakeup.unread.first_end();
         tcb.take_unread();
