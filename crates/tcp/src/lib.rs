@@ -18,7 +18,7 @@
 //! | spurious timeouts and reductions | `linux/undo`, `loss` (F-RTO) | `freebsd/ack`, `timer` | |
 //! | ECN | `linux/ecn`, `recovery` | `freebsd/input`, `ack` | `ecn` |
 //! | timers | `linux/rto`, `rtt`, `tlp`, `zero_window` | `freebsd/timer`, `rtt` | `timers`, `clock`, `rtt` |
-//! | segments out | `linux/output`, `tso`, `tsq`, `retransmit` | `freebsd/output` | `segment`, `pacer` |
+//! | segments out | `linux/output`, `tso`, `tsq`, `retransmit` | `freebsd/output`, `plain_output` | `segment`, `pacer` |
 //! | pacing | `linux/pacing_rate`, `linux/tsq` | `freebsd/output` | `pacer`; `cc` sets the rate |
 //! | send buffer | `linux/sndbuf`, `sendmsg` | `freebsd/sockbuf` | `send_sequence`, `writer` |
 //! | windows | `linux/cwnd`, `rcv_window`, `rcv_autotune` | `freebsd/rcvbuf` | `cc` |
@@ -44,6 +44,8 @@ mod segment;
 mod stack;
 mod state;
 mod tcb;
+#[cfg(test)]
+mod testing;
 mod timers;
 
 pub use common::delivery_rate::{DeliveryRate, PendingSample};

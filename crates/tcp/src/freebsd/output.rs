@@ -46,14 +46,8 @@ impl FreeBsd {
         // The send buffer is empty, so it does not grow.
         self.restart_after_idle(tcb);
         if self.owed_ack.now || self.is_window_update_due(tcb, tcb.wakeup.unread.memory(0)) {
-            self.emit_ack(tcb);
+            self.emit(tcb, (tcb.snd.max, 0), TcpFlags::default(), Transmission::Original);
         }
-    }
-
-    // A separate function, because most calls on quiet connections send nothing.
-    #[inline(never)]
-    fn emit_ack(&mut self, tcb: &mut Tcb) {
-        self.emit(tcb, (tcb.snd.max, 0), TcpFlags::default(), Transmission::Original);
     }
 
     /// Returns whether no data is outstanding or waits to be sent, as at a receiver of bulk data.
@@ -82,11 +76,14 @@ impl FreeBsd {
         if idle {
             self.restart_after_idle(tcb);
         }
-        while self.pass(tcb, idle, force) {}
+        let may_follow = force == Force::Yes || !self.is_plain(tcb) || self.send_plain(tcb);
+        if may_follow {
+            while self.pass(tcb, idle, force) {}
+        }
     }
 
     /// Plans one segment, and sends it if it is due. Returns whether another segment may follow.
-    fn pass(&mut self, tcb: &mut Tcb, idle: bool, force: Force) -> bool {
+    pub(super) fn pass(&mut self, tcb: &mut Tcb, idle: bool, force: Force) -> bool {
         if tcb.options.sack && tcb.snd.nxt < tcb.snd.max {
             tcb.snd.nxt = self.holes.skip(tcb.snd.nxt);
         }
@@ -285,7 +282,7 @@ impl FreeBsd {
     }
 
     /// Stops the persist timer, if it runs, because the window allows data again.
-    fn leave_persist(&mut self, tcb: &mut Tcb) {
+    pub(super) fn leave_persist(&mut self, tcb: &mut Tcb) {
         if tcb.timers.xmit == XmitTimer::Persist {
             tcb.timers.stop_xmit();
             self.shift = 0;
@@ -328,7 +325,7 @@ fn restart(tcb: &mut Tcb) {
 
 /// Whether output must send a byte into a closed window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Force {
+pub(super) enum Force {
     No,
     Yes,
 }

@@ -8,6 +8,7 @@ use crate::common::clock::Expiry;
 use crate::common::scoreboard::Sent;
 use crate::state::State;
 use crate::tcb::Tcb;
+pub(super) use crate::testing::state;
 use crate::{Config, Profile};
 
 /// Returns an open connection of `profile` with SACK, the congestion control `cc` and segments of
@@ -40,47 +41,4 @@ pub(super) fn send(tcb: &mut Tcb, segments: u32) {
         tcb.snd.max = tcb.snd.nxt;
         tcb.board.push(sent);
     }
-}
-
-/// Returns the state of a connection as text, to compare connections. The text lacks only `profile`,
-/// which never changes, and the state of the congestion control that its gauges do not show.
-pub(super) fn state(linux: &Linux, tcb: &Tcb) -> String {
-    // The pattern names every field, so that a new field must be added here.
-    let Tcb {
-        clock,
-        profile: _,
-        cc,
-        window,
-        state,
-        options,
-        ecn,
-        snd,
-        writer,
-        board,
-        rtt,
-        rate,
-        pacer,
-        tx_records,
-        rcv,
-        wakeup,
-        timers,
-        challenge,
-        out,
-        events,
-        stats,
-        mtu,
-        nodelay,
-        read_events,
-        paces,
-        controls_cwnd,
-        app_acted,
-    } = tcb;
-    let gauges = cc.gauges();
-    [
-        format!("{linux:?} {clock:?} {gauges:?} {window:?} {state:?} {options:?} {ecn:?}"),
-        format!("{snd:?} {writer:?} {board:?} {rtt:?} {rate:?} {pacer:?} {tx_records:?}"),
-        format!("{rcv:?} {wakeup:?} {timers:?} {challenge:?} {out:?} {events:?} {stats:?}"),
-        format!("{mtu} {nodelay} {read_events} {paces} {controls_cwnd} {app_acted}"),
-    ]
-    .join(" ")
 }
