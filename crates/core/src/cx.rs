@@ -4,8 +4,8 @@ use crate::{Ecn, Event, Instant, Log, Packet, Reason, Rng};
 
 /// The context of a call to a queue discipline: the time, the random stream, and the log.
 ///
-/// The driver builds a context for each call. A simulated and a live driver differ only in the
-/// source of `now`.
+/// The driver builds a context for each call, except for a call of a FIFO that drops nothing. A
+/// simulated and a live driver differ only in the source of `now`.
 pub struct Cx<'a> {
     /// The time of the event being handled.
     pub now: Instant,

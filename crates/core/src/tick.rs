@@ -70,4 +70,15 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_ticks_that_cover_a_span_are_those_of_a_division() {
+        for tick in [2, 3, 7, 1_000_000, 4_000_000, 10_000_000, 999_999_937, 1_000_000_000] {
+            for near in [0_u64, 1, 5, 1_000, 123_456_789, (1 << 33) / tick - 1, (1 << 40) / tick] {
+                for ns in [near * tick, near * tick + 1, (near * tick).saturating_sub(1)] {
+                    assert_eq!(Tick::new(tick).covering(ns), ns.div_ceil(tick), "{ns}, {tick}");
+                }
+            }
+        }
+    }
 }

@@ -92,7 +92,6 @@ enum On {
 struct Books {
     total: Backlog,
     memory: Bytes,
-    model: MemoryModel,
 }
 
 impl<S> Flows<S> {
@@ -396,14 +395,14 @@ impl Books {
     fn add(&mut self, packet: &Packet) {
         self.total.packets += 1;
         self.total.bytes += packet.bytes();
-        self.memory += self.model.of(packet);
+        self.memory += memory_of(packet);
     }
 
     #[inline]
     fn remove(&mut self, packet: &Packet) {
         self.total.packets -= 1;
         self.total.bytes -= packet.bytes();
-        self.memory -= self.model.of(packet);
+        self.memory -= memory_of(packet);
     }
 }
 
@@ -413,40 +412,11 @@ impl Books {
 /// drivers. The kernel's own value varies by driver.
 #[inline]
 pub(crate) fn memory_of(packet: &Packet) -> Bytes {
-    memory_of_length(packet.len)
-}
-
-#[inline]
-const fn memory_of_length(len: u32) -> Bytes {
     const HEADROOM: u64 = 64;
     const SHARED_INFO: u64 = 320;
     const DESCRIPTOR: u64 = 256;
-    let buffer = HEADROOM + len as u64 + SHARED_INFO;
+    let buffer = HEADROOM + u64::from(packet.len) + SHARED_INFO;
     Bytes(buffer.next_power_of_two() + DESCRIPTOR)
-}
-
-/// Returns [`memory_of`] packets, and stores it for the last length. Most packets of a link have
-/// one of two sizes, and comparing sizes is cheaper than computing the memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MemoryModel {
-    len: u32,
-    memory: Bytes,
-}
-
-impl Default for MemoryModel {
-    fn default() -> Self {
-        Self { len: 0, memory: memory_of_length(0) }
-    }
-}
-
-impl MemoryModel {
-    #[inline]
-    pub(crate) fn of(&mut self, packet: &Packet) -> Bytes {
-        if packet.len != self.len {
-            (self.len, self.memory) = (packet.len, memory_of_length(packet.len));
-        }
-        self.memory
-    }
 }
 
 /// Applies the finaliser of `MurmurHash3` in 32 bits: every bit of the salt affects every bit of

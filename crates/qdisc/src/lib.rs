@@ -8,6 +8,8 @@
 //! | [`cake`]  | the parts of CAKE                                                           |
 //! | [`kinds`] | the disciplines, one file each, and the list that registers them            |
 //!
+//! A port holds a [`Discipline`], which is a discipline of any kind.
+//!
 //! **Invariant:** no code in this crate depends on whether time is simulated or whether packets
 //! carry real bytes.
 

@@ -12,7 +12,7 @@ use super::length::Measured;
 use super::settings::{AckFilter, Settings};
 use super::shaper::Fate;
 use super::tin::{Hashes, Tin, Waiting};
-use crate::flows::spread;
+use crate::flows::{memory_of, spread};
 
 impl Cake {
     /// Queues a packet and removes an acknowledgement that the packet makes redundant. Updates the
@@ -35,7 +35,7 @@ impl Cake {
             }
         }
         packet.enqueued = cx.now;
-        self.memory += self.memory_model.of(&packet);
+        self.memory += memory_of(&packet);
         self.backlog.packets += 1;
         self.backlog.bytes += packet.bytes();
         tin.flows[slot].queue.push_back(Waiting { packet, charged });

@@ -13,7 +13,7 @@ use super::settings::Settings;
 use super::shaper::{Fate, Shaper};
 use super::tin::Tin;
 use crate::aqm::cobalt;
-use crate::flows::MemoryModel;
+use crate::flows::memory_of;
 use crate::{Backlog, Qdisc};
 
 /// The time for which the gateway has run when a trial begins. Unset times of the kernel are zero,
@@ -37,7 +37,6 @@ pub struct Cake {
     pub(super) heap: Heap,
     pub(super) backlog: Backlog,
     pub(super) memory: Bytes,
-    pub(super) memory_model: MemoryModel,
     pub(super) memory_max: Bytes,
     pub(super) memory_limit: Bytes,
     /// The extremes of the packets' lengths before and after overhead and framing.
@@ -63,7 +62,6 @@ impl Cake {
             heap: Heap::default(),
             backlog: Backlog::default(),
             memory: Bytes(0),
-            memory_model: MemoryModel::default(),
             memory_max: Bytes(0),
             memory_limit: Bytes(UNLIMITED),
             lengths: [Extremes::default(); 2],
@@ -108,7 +106,7 @@ impl Cake {
     /// Removes a packet from the totals.
     #[inline]
     pub(super) fn forget(&mut self, packet: &Packet) {
-        self.memory -= self.memory_model.of(packet);
+        self.memory -= memory_of(packet);
         self.backlog.packets -= 1;
         self.backlog.bytes -= packet.bytes();
     }

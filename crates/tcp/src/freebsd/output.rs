@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use aqmlab_core::TcpFlags;
+use aqmlab_core::hint::rare;
 
 use super::FreeBsd;
 use super::sackholes::Hole;
@@ -40,20 +41,24 @@ impl FreeBsd {
         }
     }
 
-    /// Sends an acknowledgement or a window update that is due on a quiet connection.
+    /// Restarts the window of a quiet connection after an idle period. Sends an acknowledgement or
+    /// a window update that is due.
     #[inline(never)]
     fn output_quietly(&mut self, tcb: &mut Tcb) {
-        // The send buffer is empty, so it does not grow.
         self.restart_after_idle(tcb);
+        if self.send_buffer.is_full_if_empty() {
+            rare();
+            self.send_buffer.grow(&tcb.snd, tcb.snd.wnd.min(tcb.window.cwnd), &tcb.profile);
+        }
         if self.owed_ack.now || self.is_window_update_due(tcb, tcb.wakeup.unread.memory(0)) {
             self.emit(tcb, (tcb.snd.max, 0), TcpFlags::default(), Transmission::Original);
         }
     }
 
     /// Returns whether no data is outstanding or waits to be sent, as at a receiver of bulk data.
-    /// [`Self::output_if`] may then send only an acknowledgement.
+    /// [`Self::output_if`] may then send only an acknowledgement or a window update.
     #[inline]
-    pub(super) fn is_quiet(&self, tcb: &Tcb) -> bool {
+    fn is_quiet(&self, tcb: &Tcb) -> bool {
         let snd = &tcb.snd;
         tcb.state == State::Established
             && snd.una == snd.max
@@ -76,10 +81,10 @@ impl FreeBsd {
         if idle {
             self.restart_after_idle(tcb);
         }
-        let may_follow = force == Force::Yes || !self.is_plain(tcb) || self.send_plain(tcb);
-        if may_follow {
-            while self.pass(tcb, idle, force) {}
+        if force == Force::No && self.is_plain(tcb) && !self.send_plain(tcb) {
+            return;
         }
+        while self.pass(tcb, idle, force) {}
     }
 
     /// Plans one segment, and sends it if it is due. Returns whether another segment may follow.

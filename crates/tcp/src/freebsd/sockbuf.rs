@@ -89,6 +89,13 @@ impl SendBuffer {
         self.mbufs.free(una);
     }
 
+    /// Returns whether [`Self::grow`] may grow the buffer although it is empty. 7/8 of a size below
+    /// 8 bytes is rounded to zero, so the buffer counts as full.
+    #[inline]
+    pub(super) fn is_full_if_empty(&self) -> bool {
+        self.size < 8
+    }
+
     /// Grows the buffer by a step if the buffer limits the sender, and neither the peer nor
     /// `window` does. Growth ends at the maximum.
     #[inline]
