@@ -183,7 +183,7 @@ impl Port {
     /// Does what [`Self::offer`] and then [`Self::take`] do at an idle port, in one call of the
     /// discipline, but does not record the largest backlog. Returns `None` if the packet was
     /// dropped or waits. The caller must call [`Self::start`] with a packet returned.
-    #[expect(clippy::inline_always, reason = "other packets pass; a call costs 0.5 % of a run")]
+    #[expect(clippy::inline_always, reason = "unqueued packets pass; a call costs 0.5 % of a run")]
     #[inline(always)]
     pub fn pass(&mut self, mut packet: Packet, now: Instant) -> Option<Packet> {
         if self.pipe.is_some() {

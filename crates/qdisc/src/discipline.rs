@@ -76,7 +76,7 @@ impl Discipline {
     }
 
     /// Does what [`Qdisc::pass`] does.
-    #[expect(clippy::inline_always, reason = "other packets pass; a call costs 0.5 % of a run")]
+    #[expect(clippy::inline_always, reason = "unqueued packets pass; a call costs 0.5 % of a run")]
     #[inline(always)]
     pub fn pass(
         &mut self,

@@ -127,7 +127,7 @@ impl Fifo {
 
     /// Does what [`Self::append`] and then [`Self::take`] do, if the queue is empty and has room
     /// for the packet. Otherwise returns the packet as an error.
-    #[expect(clippy::inline_always, reason = "other packets pass; a call costs 0.5 % of a run")]
+    #[expect(clippy::inline_always, reason = "unqueued packets pass; a call costs 0.5 % of a run")]
     #[inline(always)]
     pub(crate) fn bypass(&self, mut packet: Packet, now: Instant) -> Result<Packet, Packet> {
         if !self.queue.is_empty() || !self.admits(&packet) {
