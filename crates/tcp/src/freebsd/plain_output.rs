@@ -86,10 +86,13 @@ mod tests {
 
     const MSS: u64 = 1_448;
 
-    /// Returns an open connection of FreeBSD 10.3 with `outstanding` full segments.
-    fn open(cc: &str, outstanding: u64) -> (FreeBsd, Tcb) {
+    fn profile() -> Profile {
+        Profile::find("freebsd-10.3").expect("there is such a profile")
+    }
+
+    /// Returns an open connection with `outstanding` full segments.
+    fn open(profile: Profile, cc: &str, outstanding: u64) -> (FreeBsd, Tcb) {
         let kind = kinds::find(cc).expect("it is registered");
-        let profile = Profile::find("freebsd-10.3").expect("there is such a profile");
         let config = Config::new(profile, (kind.build)(&Args::defaults(kind.params)));
         let mut freebsd = FreeBsd::new(&config);
         let (expiry, offer) = (freebsd.expiry(&config.profile), freebsd.ecn_offer(&config));
@@ -114,7 +117,7 @@ mod tests {
         for case in 0..4_000 {
             let outstanding = rng.below(30);
             let cc = if rng.below(4) == 0 { "bbr" } else { "newreno" };
-            let mut ends = [open(cc, outstanding), open(cc, outstanding)];
+            let mut ends = [(); 2].map(|()| open(profile(), cc, outstanding));
             let [wnd, cwnd, unsent] = [(); 3].map(|()| match rng.below(4) {
                 0 => 0,
                 1 => rng.below(3 * MSS),
@@ -166,5 +169,21 @@ mod tests {
         }
         assert!(segments > 1_000 && complete > 400, "{segments} segments, {complete} complete");
         assert!(grown > 20, "{grown} send buffers grew");
+    }
+
+    /// Tests that an empty send buffer below 8 bytes, which counts as full, grows on both paths.
+    #[test]
+    fn a_tiny_send_buffer_grows_on_a_quiet_connection() {
+        let tiny = || Profile { send_buffer: 4, ..profile() };
+        let [(mut quiet, mut one), (mut reference, mut other)] =
+            [(); 2].map(|()| open(tiny(), "newreno", 0));
+        let before = format!("{:?}", quiet.send_buffer);
+        for tcb in [&mut one, &mut other] {
+            (tcb.snd.wnd, tcb.window.cwnd) = (10 * MSS, 10 * MSS);
+        }
+        quiet.output(&mut one);
+        while reference.pass(&mut other, false, Force::No) {}
+        assert_eq!(testing::state(&quiet, &one), testing::state(&reference, &other));
+        assert_ne!(format!("{:?}", quiet.send_buffer), before);
     }
 }
