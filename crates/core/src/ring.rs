@@ -207,6 +207,17 @@ impl<T: Default> Ring<T> {
         (0..self.len()).map(|index| &self.places[self.place_of(index)])
     }
 
+    /// Returns the first `count` values, or all values if there are fewer. The values whose places
+    /// wrap are the second run.
+    #[inline]
+    pub fn runs(&self, count: usize) -> [&[T]; 2] {
+        let count = count.min(self.len());
+        let start = if count == 0 { 0 } else { self.place(self.head) };
+        let (wrapped, straight) = self.places.split_at(start);
+        let len = count.min(straight.len());
+        [&straight[..len], &wrapped[..count - len]]
+    }
+
     /// Returns the place of a number.
     #[inline]
     fn place(&self, counter: usize) -> usize {
@@ -287,6 +298,8 @@ mod tests {
             assert!(!queue.holds(queue.first().wrapping_sub(1)), "the value has left");
             if value % 100 == 0 {
                 assert!(queue.iter().eq(&plain));
+                let count = rng.below(plain.len() as u64 + 3) as usize;
+                assert!(queue.runs(count).into_iter().flatten().eq(plain.iter().take(count)));
             }
         }
     }

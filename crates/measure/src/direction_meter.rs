@@ -1,6 +1,8 @@
 //! The meter of one direction of one flow: the packets between its taps, and the outcomes of all
 //! earlier packets.
 
+mod batch;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -14,6 +16,7 @@ use crate::pairs::{Passage, RoundTrip, round_trip_by_one_clock};
 use crate::report::DirectionReport;
 use crate::series::Series;
 use crate::throughput::Active;
+use batch::BATCH;
 
 /// If packets may be reordered, the number of later arrivals after which a missing packet counts as
 /// lost. `spp` searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
@@ -113,11 +116,15 @@ pub(crate) struct DirectionMeter {
     /// arrived.
     in_order: InOrder,
     /// The packets in the order of sending, which is also the order of their identities. The first
-    /// packet has not arrived.
+    /// packet that is not `pending` has not arrived.
     flights: Ring<Flight>,
     /// The number in `flights` at which the next arrival is expected.
     expected: usize,
-    /// The number of `flights` that have arrived.
+    /// The number of packets at the front of `flights` that have arrived in the order of sending,
+    /// and whose delays and round trips are not counted yet. If there are such packets, `landed` is
+    /// zero.
+    pending: usize,
+    /// The number of `flights` that have arrived before an earlier packet.
     landed: usize,
     /// The identity of the last packet of each connection that arrived before an earlier packet of
     /// the flow, while `landed` is not zero. It is filled only if connections keep their order.
@@ -149,6 +156,7 @@ impl DirectionMeter {
             in_order,
             flights: Ring::default(),
             expected: 0,
+            pending: 0,
             landed: 0,
             overtook: BTreeMap::new(),
             departures: Departures::default(),
@@ -210,6 +218,7 @@ impl DirectionMeter {
     /// have so many, because this number and the size of a ring are powers of two.
     #[cold]
     fn bound_flights(&mut self) {
+        self.count_pending();
         if self.flights.len() >= BETWEEN_TAPS {
             self.give_up_first();
         }
@@ -228,6 +237,27 @@ impl DirectionMeter {
     pub(crate) fn arrive(&mut self, id: u64, ip_len: u32, now: Instant) {
         debug_assert!(!self.has_arrived(id), "packet {id} arrives at most once");
         self.arrivals.count(ip_len, now);
+        let number = self.expected;
+        if self.landed > 0 || !self.flights.holds(number) || self.flights.get(number).id != id {
+            rare();
+            return self.arrive_alone(id, ip_len, now);
+        }
+        debug_assert_eq!(number, self.flights.first().wrapping_add(self.pending));
+        let flight = self.flights.get_mut(number);
+        flight.received = now;
+        let sent = flight.sent;
+        self.expected = number.wrapping_add(1);
+        self.pending += 1;
+        self.land(sent, id, ip_len, now);
+        if self.pending >= BATCH {
+            self.count_pending();
+        }
+    }
+
+    /// Records the arrival of a packet that need not be the first in flight, and counts its delay.
+    #[inline(never)]
+    fn arrive_alone(&mut self, id: u64, ip_len: u32, now: Instant) {
+        self.count_pending();
         let mut number = self.expected;
         if !self.flights.holds(number) || self.flights.get(number).id != id {
             let Some(found) = self.find(id) else { return };
@@ -236,11 +266,11 @@ impl DirectionMeter {
         let flight = *self.flights.get(number);
         self.expected = number.wrapping_add(1);
         self.land(flight.sent, id, ip_len, now);
+        self.count_delay(flight.sent, now);
         if number == self.flights.first() {
             self.flights.skip(1);
             self.pair(&flight, now);
             if self.landed > 0 {
-                rare();
                 self.release();
             }
         } else {
@@ -269,14 +299,21 @@ impl DirectionMeter {
         (found.id == id && found.received == Instant::NEVER).then_some(number)
     }
 
-    /// Counts the arrival at `now` of the packet `id`, which was sent at `sent`.
+    /// Counts the bytes of the packet `id`, which was sent at `sent` and arrives at `now`.
     #[inline]
     fn land(&mut self, sent: Instant, id: u64, ip_len: u32, now: Instant) {
         let passage = Passage { reference: sent, monitor: now };
         self.arrived = Out { passage, mark: (id as u32).wrapping_add(1) };
-        let owd = Duration::from_nanos(now.as_nanos() - sent.as_nanos());
         if self.limits.include(sent) {
             self.report.bytes_received += u64::from(ip_len);
+        }
+    }
+
+    /// Counts the delay of a packet that was sent at `sent` and arrived at `now`.
+    #[inline]
+    fn count_delay(&mut self, sent: Instant, now: Instant) {
+        if self.limits.include(sent) {
+            let owd = Duration::from_nanos(now.as_nanos() - sent.as_nanos());
             self.report.owd.record(owd);
             self.variation.follow(owd.as_nanos());
         }
@@ -358,6 +395,7 @@ impl DirectionMeter {
     /// round trips of the other direction.
     pub(crate) fn finish(mut self) -> (Range<Instant>, DirectionReport) {
         self.settle_departures();
+        self.count_pending();
         self.lose_missing();
         let Arrived { total, active, while_active, windows, steps } = self.arrivals.finish();
         let report = DirectionReport {

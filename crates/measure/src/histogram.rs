@@ -61,6 +61,19 @@ impl Histogram {
         self.record_values(span.as_nanos(), 1);
     }
 
+    /// Begins a batch of values. There must be [room](Self::has_room_for) for all of them.
+    #[inline]
+    pub(crate) fn batch(&mut self) -> Batch<'_> {
+        let &mut Self { min, max, .. } = self;
+        Batch { histogram: self, count: 0, sum: 0, min, max }
+    }
+
+    /// Returns whether `n` more values cannot fill a slot.
+    #[inline]
+    pub(crate) fn has_room_for(&self, n: usize) -> bool {
+        self.count + n as u64 <= FULL
+    }
+
     /// Adds an integer value `n` times, in any unit.
     #[inline]
     pub(crate) fn record_values(&mut self, value: u64, n: u64) {
@@ -180,6 +193,52 @@ impl Histogram {
     /// Returns the value that represents a slot.
     fn value(&self, octave: usize, slot: usize) -> u64 {
         middle(octave, slot).clamp(self.min, self.max)
+    }
+}
+
+/// Values that are added to a histogram together. [`Self::finish`] must follow the last of them.
+pub(crate) struct Batch<'a> {
+    histogram: &'a mut Histogram,
+    count: u64,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Batch<'_> {
+    /// Adds a value.
+    #[inline]
+    pub(crate) fn add(&mut self, value: u64) {
+        self.count += 1;
+        self.sum += u128::from(value);
+        if value < self.min {
+            self.widen(value);
+        }
+        if value > self.max {
+            self.widen(value);
+        }
+        let (octave, slot) = place(value);
+        match &mut self.histogram.octaves[octave] {
+            Some(slots) => slots[slot] += 1,
+            empty => octave_in(empty)[slot] += 1,
+        }
+    }
+
+    /// Includes `value` in the range; see [`Histogram::widen`].
+    #[cold]
+    #[inline(never)]
+    fn widen(&mut self, value: u64) {
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    /// Adds the count, the sum and the range of the values to the histogram.
+    #[inline]
+    pub(crate) fn finish(self) {
+        let Self { histogram, count, sum, min, max } = self;
+        histogram.count += count;
+        histogram.sum += sum;
+        (histogram.min, histogram.max) = (min, max);
     }
 }
 

@@ -30,10 +30,26 @@ pub(crate) struct Variation {
 }
 
 impl Variation {
+    /// The longest delay for which [`Self::follow_bounded`] may be called.
+    pub(crate) const LONGEST: u64 = 1 << 59;
+
     /// Adds the delay of the next arrival in nanoseconds. All delays may include one constant, such
     /// as the offset between clocks.
     #[inline]
     pub(crate) fn follow(&mut self, delay: u64) {
+        self.add(delay, u64::saturating_add);
+    }
+
+    /// Does what [`Self::follow`] does, if no delay so far exceeds [`Self::LONGEST`]. 16
+    /// times the estimate then has at most 64 bits.
+    #[inline]
+    pub(crate) fn follow_bounded(&mut self, delay: u64) {
+        self.add(delay, |one, other| one + other);
+    }
+
+    /// Adds a delay. `plus` is the addition for RFC 3550's estimate.
+    #[inline]
+    fn add(&mut self, delay: u64, plus: impl Fn(u64, u64) -> u64) {
         if self.n == 0 {
             self.previous = delay;
         }
@@ -42,8 +58,8 @@ impl Variation {
         self.n += 1;
         self.sum += u128::from(difference);
         // The rounding follows RFC 3550, appendix A.8.
-        let decayed = self.smoothed - (self.smoothed.saturating_add(8) >> 4);
-        self.smoothed = decayed.saturating_add(difference);
+        let decayed = self.smoothed - (plus(self.smoothed, 8) >> 4);
+        self.smoothed = plus(decayed, difference);
     }
 
     /// Returns the jitter so far.
