@@ -5,7 +5,7 @@
 //! buffer). A writer that wakes at every acknowledgement puts two segments into a page, so data
 //! takes 2/3 of the memory.
 
-use std::collections::VecDeque;
+use aqmlab_core::Ring;
 
 use super::FreeBsd;
 use crate::Profile;
@@ -75,7 +75,12 @@ impl SendBuffer {
 
     /// Returns whether there is enough space to wake a writer that has more data than fits.
     fn has_space(&self, snd: &SendSequence) -> bool {
-        self.space(snd) >= LOW_WATER.min(self.size)
+        self.is_enough(self.space(snd))
+    }
+
+    /// Returns whether the free space `space` is enough to wake such a writer.
+    fn is_enough(&self, space: u64) -> bool {
+        space >= LOW_WATER.min(self.size)
     }
 
     /// Adds `bytes` of the application's data.
@@ -138,11 +143,11 @@ impl FreeBsd {
     }
 
     fn use_space(&mut self, tcb: &mut Tcb) {
-        while tcb.writer.is_unlimited
-            && tcb.state.may_write()
-            && self.send_buffer.has_space(&tcb.snd)
-        {
+        while tcb.writer.is_unlimited && tcb.state.may_write() {
             let space = self.send_buffer.space(&tcb.snd);
+            if !self.send_buffer.is_enough(space) {
+                break;
+            }
             self.send_buffer.append(&mut tcb.snd, space);
             self.output(tcb);
         }
@@ -162,7 +167,7 @@ impl FreeBsd {
 /// in bytes.
 #[derive(Debug, Default)]
 struct Mbufs {
-    list: VecDeque<(u64, u64)>,
+    list: Ring<(u64, u64)>,
     /// The total memory of the mbufs (`sb_mbcnt`).
     cost: u64,
     /// The free space in the last mbuf.
@@ -193,7 +198,7 @@ impl Mbufs {
                     last.0 = start;
                 }
             } else {
-                self.list.push_back((start, cost));
+                self.list.push((start, cost));
                 self.cost += cost;
                 self.left = space - some;
             }
@@ -205,7 +210,7 @@ impl Mbufs {
         while let Some(&(end, cost)) = self.list.front()
             && end <= una
         {
-            self.list.pop_front();
+            self.list.skip(1);
             self.cost -= cost;
         }
         if self.list.is_empty() {
