@@ -9,9 +9,9 @@ and on the encoding of the trial's result.
 
 from __future__ import annotations
 
+import argparse
 import os
 import resource
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -68,15 +68,22 @@ def worker_ms(specs: list[str]) -> tuple[float, float]:
 
 def main() -> None:
     """Runs the campaign in a temporary folder and prints the measurements."""
-    trials = int(sys.argv[1]) if len(sys.argv) > 1 else TRIALS
-    seeds = trials // (len(RATES) * len(QUEUES))
+    combinations = len(RATES) * len(QUEUES)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "trials", nargs="?", type=int, default=TRIALS,
+        help=f"the number of trials, at least {combinations} (default: {TRIALS})",
+    )  # fmt: skip
+    seeds = parser.parse_args().trials // combinations
+    if seeds < 1:
+        parser.error(f"TRIALS: allowed is {combinations} or more, one trial per combination")
     varied = (
         Variation("path.rate", tuple(RATES)),
         Variation("path.qdisc", tuple(QUEUES)),
         Variation("path.rtt", ("20 ms",)),
     )
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="aqmlab-bench-")
-    clock = Clock(seeds * len(RATES) * len(QUEUES))
+    clock = Clock(seeds * combinations)
     request = Request("boerlage2016-d6", vary=varied, seeds=seeds, duration=DURATION)
     plan = request.plan()
     clock.lap("plan")

@@ -8,6 +8,7 @@ is visible. A count is the difference between a long and a short run, so it excl
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import sys
@@ -83,9 +84,12 @@ def record(counts: dict[str, int]) -> None:
 
 def main() -> int:
     """Counts instructions, compares the counts, and records them if `--record` is given."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--record", action="store_true", help="keep the counts")
+    records = parser.parse_args().record
     counts = count()
     keeps = compare(counts)
-    if counts and "--record" in sys.argv[1:]:
+    if counts and records:
         record(counts)
     return 0 if keeps else 1
 

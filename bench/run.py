@@ -7,12 +7,12 @@ changes over time, so compare the ratios.
 
     python bench/run.py [--record]
 
-`--record` keeps the results in `measured.json` and `instructions.json`. The tables of README.md and
-docs/explanation/speed.md are made from these files.
+The tables of README.md and docs/explanation/speed.md are made from the recorded results.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import resource
 import shutil
@@ -188,6 +188,12 @@ def main() -> int:
 
     The limits are those of `instructions.compare` and of `last_release.compare`.
     """
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument(
+        "--record", action="store_true",
+        help="keep the results in measured.json and instructions.json",
+    )  # fmt: skip
+    records = parser.parse_args().record
     with tempfile.TemporaryDirectory() as folder:
         peers = Peers(htsim_peer.build(Path(folder)), build_ns3(Path(folder)))
         if peers.htsim is None:
@@ -205,7 +211,7 @@ def main() -> int:
     counts = instructions.count()
     keeps_count = instructions.compare(counts)
     keeps_speed = last_release.compare()
-    if "--record" in sys.argv[1:]:
+    if records:
         MEASURED.write_text(json.dumps(rates, indent=1) + "\n", encoding="utf-8")
         if counts:
             instructions.record(counts)

@@ -212,8 +212,7 @@ impl<T: Default> Ring<T> {
     #[inline]
     pub fn runs(&self, count: usize) -> [&[T]; 2] {
         let count = count.min(self.len());
-        let start = if count == 0 { 0 } else { self.place(self.head) };
-        let (wrapped, straight) = self.places.split_at(start);
+        let (wrapped, straight) = self.places.split_at(self.place(self.head));
         let len = count.min(straight.len());
         [&straight[..len], &wrapped[..count - len]]
     }

