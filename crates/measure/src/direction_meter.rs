@@ -109,6 +109,20 @@ struct Flight {
     mark: u32,
 }
 
+impl Flight {
+    /// Returns the round trip of the packet, which arrived at `now`, as an IN. Returns `None` if its
+    /// OUT is used. `served` is the mark of the last OUT that was used.
+    #[inline]
+    fn round_trip(&self, now: Instant, served: &mut u32) -> Option<RoundTrip> {
+        if self.mark == *served {
+            return None;
+        }
+        *served = self.mark;
+        let inbound = Passage { reference: now, monitor: self.sent };
+        Some(round_trip_by_one_clock(self.out, inbound))
+    }
+}
+
 /// The meter of one direction of one flow.
 pub(crate) struct DirectionMeter {
     limits: Limits,
@@ -386,12 +400,7 @@ impl DirectionMeter {
     /// Uses a packet that arrived at `now` as the IN of a pair, if its OUT is unused.
     #[inline]
     fn pair(&mut self, flight: &Flight, now: Instant) {
-        if flight.mark == self.served {
-            return;
-        }
-        self.served = flight.mark;
-        let inbound = Passage { reference: now, monitor: flight.sent };
-        let RoundTrip { at, rtt } = round_trip_by_one_clock(flight.out, inbound);
+        let Some(RoundTrip { at, rtt }) = flight.round_trip(now, &mut self.served) else { return };
         if let Some(series) = &mut self.rtt_series {
             series.record(at, rtt);
         }

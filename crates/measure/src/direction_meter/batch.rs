@@ -10,7 +10,7 @@ use aqmlab_core::hint::rare;
 
 use super::DirectionMeter;
 use crate::jitter::Variation;
-use crate::pairs::{Passage, RoundTrip, round_trip_by_one_clock};
+use crate::pairs::RoundTrip;
 
 /// The maximum number of packets in a batch. Batches of 16 and 32 packets save less time.
 pub(super) const BATCH: usize = 128;
@@ -72,12 +72,8 @@ impl DirectionMeter {
         let mut round_trips = self.report.rtt.batch();
         for flights in self.flights.runs(self.pending) {
             for flight in flights {
-                if flight.mark == served {
-                    continue;
-                }
-                served = flight.mark;
-                let inbound = Passage { reference: flight.received, monitor: flight.sent };
-                let RoundTrip { at, rtt } = round_trip_by_one_clock(flight.out, inbound);
+                let pair = flight.round_trip(flight.received, &mut served);
+                let Some(RoundTrip { at, rtt }) = pair else { continue };
                 if let Some(series) = &mut self.rtt_series {
                     series.record(at, rtt);
                 }

@@ -238,4 +238,21 @@ mod tests {
         assert_eq!(mbufs.cost, 2_304);
         assert_eq!(mbufs.space(1 << 30, 1 << 30), (2 << 20) - 2_304);
     }
+    #[test]
+    fn a_message_in_an_emptied_buffer_takes_an_mbuf_of_its_own() {
+        let mut mbufs = Mbufs::default();
+        mbufs.append(1, 2_896);
+        mbufs.free(2_897);
+        assert_eq!((mbufs.cost, mbufs.list.len()), (0, 0));
+        mbufs.append(2_897, 100);
+        assert_eq!((mbufs.cost, mbufs.list.len()), (MBUF + CLUSTER, 1));
+    }
+
+    #[test]
+    fn a_writer_wakes_at_the_low_water_mark_or_in_an_empty_small_buffer() {
+        let profile = Profile::find("freebsd-10.3").expect("there is such a profile");
+        let buffer = |size| SendBuffer::new(&profile, Some(size));
+        assert!(!buffer(1 << 16).is_enough(2_047) && buffer(1 << 16).is_enough(2_048));
+        assert!(!buffer(1_000).is_enough(999) && buffer(1_000).is_enough(1_000));
+    }
 }
