@@ -228,10 +228,10 @@ impl DirectionMeter {
         }
     }
 
-    /// Counts the pending packets of a full ring, so that the ring does not grow for them. A few
-    /// pending packets remain, because small batches take more time than a larger ring. If there
-    /// are still [`BETWEEN_TAPS`] packets, gives up the first. Only a full ring can have so many,
-    /// because this number and the size of a ring are powers of two.
+    /// Counts the pending packets of a full ring, so that it need not grow. If only a few packets
+    /// are pending, the ring grows instead, because small batches take more time than a larger
+    /// ring. If the ring still has [`BETWEEN_TAPS`] packets, gives up the first. Only a full ring
+    /// can have so many, because this number and the size of a ring are powers of two.
     #[cold]
     fn bound_flights(&mut self) {
         if self.pending < SMALL_BATCH && self.flights.len() < BETWEEN_TAPS {
