@@ -97,7 +97,7 @@ class Grouped(Form):
         axes.grid(visible=False, axis="x")
         labels = [plain_text(short(self._called(key[-1]))) for key in places]
         axes.set_xticks(list(places.values()), labels, rotation=label_rotation(labels))
-        axes.tick_params(axis="x", length=0)
+        axes.tick_params(axis="x", length=0, bottom=False)
         axes.set_xlim(-0.6, max(places.values()) + 0.6)
         inner = self._called(self.groups[-1])
         if len(self.groups) == 1:
@@ -115,7 +115,7 @@ class Grouped(Form):
         middles = [(xs[0] + xs[-1]) / 2 for xs in spans.values()]
         names = [f"\n{plain_text(self._called(name))}" for name in spans]
         axes.set_xticks(middles, names, minor=True)
-        axes.tick_params(axis="x", which="minor", length=0, labelsize=9)
+        axes.tick_params(axis="x", which="minor", length=0, bottom=False, labelsize=9)
         ends = [xs[-1] for xs in spans.values()]
         starts = [xs[0] for xs in spans.values()]
         for end, start in zip(ends, starts[1:], strict=False):
@@ -171,19 +171,23 @@ class BoxPlots(Grouped):
     def _series(
         self, axes: Axes, x: Sequence[float], rows: pl.DataFrame, width: float, look: SeriesLook
     ) -> None:
-        # Boxes are drawn as collections, because `bxp` makes seven slow artists per box.
+        # Marks are drawn as collections, because matplotlib takes long for each single artist.
         import numpy as np
+        from matplotlib.collections import PolyCollection
 
         places = np.array(x)
         least, low, middle, high, most = (rows[name].to_numpy() for name in NUMBERS)
         edge = look.colour
-        axes.bar(places, high - low, width * 0.8, low, color=look.face, edgecolor=edge,
-                 linewidth=0.9, hatch=look.hatch)  # fmt: skip
+        left, right = places - 0.4 * width, places + 0.4 * width
+        corners = [(left, low), (left, high), (right, high), (right, low)]
+        boxes = np.array(corners).transpose(2, 0, 1)
+        axes.add_collection(PolyCollection(boxes, facecolors=look.face, edgecolors=edge,
+                                           linewidths=0.9, hatch=look.hatch))  # fmt: skip
         axes.vlines(np.concatenate([places, places]), np.concatenate([least, high]),
                     np.concatenate([low, most]), color=edge, linewidth=0.9)  # fmt: skip
         for value, reach, thickness in ((middle, 0.4, 1.8), (least, 0.2, 0.9), (most, 0.2, 0.9)):
-            left, right = places - reach * width, places + reach * width
-            axes.hlines(value, left, right, color=edge, linewidth=thickness)
+            axes.hlines(value, places - reach * width, places + reach * width, color=edge,
+                        linewidth=thickness)  # fmt: skip
 
     def _handle(self, look: SeriesLook) -> Artist:
         return _patch(look)
