@@ -99,7 +99,6 @@ def main() -> None:
         print(f"{len(planned.trials)} trials, {files} files, {size / 1e6:.0f} MB of Parquet")
         assert load(path).table("flows").height
         clock.lap("read flows")
-    trial_file.make_ready()
     simulator_ms, encode_ms = worker_ms([one.spec for one in planned.trials[::50]])
     print(f"in a worker: simulator {simulator_ms:.1f} ms, its result {encode_ms:.2f} ms of CPU")
 

@@ -7,6 +7,7 @@ import tracemalloc
 import numpy as np
 import pyarrow as pa
 import pytest
+from aqmlab._core import Table
 from aqmlab.campaign.store import arrow_guard, trial_file
 from aqmlab.campaign.store.trial_file import (
     TrialFile,
@@ -31,6 +32,10 @@ OUTCOME = {
 }
 
 
+TYPES = {
+    "word": pa.string(), "value": pa.float64(), "whole": pa.float64(), "flag": pa.bool_(),
+    "count": pa.int64(),
+}  # fmt: skip
 OURS = TrialIdentity("home", "trial-0", "sim", spec_digest("{}"))
 HEAD = {
     "trial": "trial-0", "engine": "sim", "campaign": "home", "spec": "{}", "digest": "0",
@@ -160,15 +165,24 @@ def test_tables_keep_their_types_without_rows(tmp_path):
         assert part.table("none").schema.equals(part.table("some").schema)
 
 
-def test_streams_are_as_arrow_writes_them(tmp_path):
-    path = tmp_path / "00000.trial"
-    for rows, compression in ((0, None), (2, None), (20_000, "lz4")):
-        columns = {"word": ["x"] * rows, "value": np.arange(float(rows)), "wall_s": np.ones(rows)}
-        path.write_bytes(encode({**OUTCOME, "tables": {"flows": columns}}, "{}", OURS))
-        with TrialFile(path) as part:
-            table = part.table("flows")
-        assert table.num_rows == rows and table.column_names == ["word", "value"]
-        assert path.read_bytes().endswith(b"}\n" + stream(table, compression=compression))
+@pytest.mark.parametrize("rows", [0, 2, 1638, 1639])
+def test_a_stream_holds_the_repeatable_columns(rows):
+    numbers = np.arange(float(rows)) % 7
+    numbers[1::3] = np.nan
+    columns = {
+        "word": [f"{row % 5}" for row in range(rows)],
+        "value": numbers,
+        "whole": np.ones(rows),
+        "wall_s": np.ones(rows),
+        "flag": np.arange(rows) % 2 == 0,
+        "count": np.arange(rows, dtype=np.uint64),
+    }
+    data = Table(columns).arrow_stream({"wall_s"})
+    made = pa.table(columns | {"value": pa.array(numbers, from_pandas=True)})
+    expected = made.drop_columns("wall_s").cast(pa.schema(list(TYPES.items())))
+    assert pa.ipc.open_stream(data).read_all().equals(expected)
+    assert arrow_guard.read(data).equals(expected)
+    assert (len(data) < expected.nbytes) == (5 * rows >= 2**13)
 
 
 def test_a_copy_in_memory_outlasts_its_file(tmp_path):

@@ -2,10 +2,11 @@
 //!
 //! No packet is passed to Python: one call runs a trial and returns columns.
 
-mod columns;
 mod kinds;
 mod replay;
 mod spp;
+mod stream;
+mod table;
 mod verdicts;
 
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -16,7 +17,7 @@ use pyo3::types::PyDict;
 ///
 /// `spec_json` is a resolved trial. `captures` names two files for the packets: one for the home's
 /// tap and one for the internet's. Returns a dictionary of `digest` (16 hexadecimal digits),
-/// `events`, `packets` and `tables` (column arrays by table and name). Raises `ValueError` for a
+/// `events`, `packets` and `tables` (by name). Raises `ValueError` for a
 /// trial that cannot be run. Raises `OSError` for a file that cannot be written, and for `captures`
 /// with a trial that does not keep its packets.
 #[pyfunction]
@@ -42,7 +43,7 @@ fn run<'py>(
     result.set_item("packets", outcome.packets)?;
     let tables = PyDict::new(py);
     for (name, table) in outcome.tables {
-        tables.set_item(name, columns::to_python(py, table)?)?;
+        tables.set_item(name, table::Table::from(table))?;
     }
     result.set_item("tables", tables)?;
     Ok(result)
@@ -188,6 +189,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(kinds::scenario_defaults, module)?)?;
     module.add_function(wrap_pyfunction!(kinds::requirement_percentiles, module)?)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_class::<table::Table>()?;
+    table::register(module.py())?;
     module.add_class::<verdicts::Judge>()?;
     module.add_function(wrap_pyfunction!(verdicts::flow_numbers, module)?)?;
     module.add_function(wrap_pyfunction!(verdicts::app_metrics, module)?)?;

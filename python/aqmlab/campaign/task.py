@@ -76,7 +76,6 @@ def perform(order: Order, moved: Moved | None = None) -> Answer:
     told = {"progress": moved or _nobody} if order.reports_progress else {}
     try:
         run = load_runner(order.runner)
-        trial_file.make_ready()  # the first import takes longer than many trials
         started = time.perf_counter()
         data = trial_file.encode(run(order.spec, **order.options, **told), order.spec, order.origin)
     except LabError as error:

@@ -75,6 +75,17 @@ def read(data: bytes) -> pa.Table:
     return pa.Table.from_batches([rows], schema)
 
 
+def schema_message(stream: bytes) -> bytes:
+    """The message with the schema, which begins a stream; raises `ValueError` if there is none."""
+    try:
+        mark, size = _PREFIX.unpack_from(stream)
+    except struct.error as error:
+        raise _cut_short(error) from None
+    if mark != _MARK or size < 0:
+        raise ValueError("a stream without a schema")
+    return stream[: _PREFIX.size + size]
+
+
 def _metadata(message: pa.ipc.Message, kind: str) -> bytes:
     """The metadata of a message; raises `ValueError` if the message is not of `kind`."""
     if message.type != kind:

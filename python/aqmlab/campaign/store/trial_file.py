@@ -14,23 +14,22 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
 from io import BufferedIOBase, BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
 
+from aqmlab._core import Table
 from aqmlab.base.checksums import FileChecksum, is_intact, with_checksum
 from aqmlab.base.files import open_regular, reason_of
 from aqmlab.campaign.store import arrow_guard, json_record
 from aqmlab.campaign.store.manifest import TABLE_NAME
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
 _START = struct.Struct("<8sQ")
@@ -38,26 +37,11 @@ _FORM = b"aqmtrial"
 MOST_BYTES = arrow_guard.MOST_BYTES
 """The maximum size of a trial file that is read, in bytes."""
 
-_SMALL = 2**13
-"""The number of values below which a table is not compressed.
-
-A small table has many short buffers. Their compression saves no bytes, because each compressed
-buffer also holds its size.
-"""
-
-_END = b"\xff\xff\xff\xff\0\0\0\0"
-"""The end of a stream: the mark before a message, and a size of 0."""
-
 UNREADABLE = (OSError, KeyError, ValueError, EOFError, MemoryError, RuntimeError)
 """The errors that `TrialFile` raises for a damaged file."""
 
-NOT_REPEATABLE = frozenset({"cpu_s", "wall_s"})
+_NOT_REPEATABLE = frozenset({"cpu_s", "wall_s"})
 """The core's columns whose values differ between runs. Trial files omit them."""
-
-
-def make_ready() -> None:
-    """Imports the modules that `encode` needs, so that their import is not timed."""
-    import pyarrow.ipc  # noqa: F401
 
 
 def spec_digest(spec: str) -> str:
@@ -96,81 +80,24 @@ class TrialHead(Struct, frozen=True):
 
 
 def encode(outcome: Mapping[str, object], spec: str, origin: TrialIdentity) -> bytes:
-    """The trial file of the core's `outcome` for the resolved trial `spec`."""
-    columns: Mapping[str, Mapping[str, Any]] = outcome["tables"]  # type: ignore[assignment]
-    tables = {name: _encoded(own) for name, own in columns.items()}
+    """The trial file of an engine's `outcome` for the resolved trial `spec`."""
+    tables: Mapping[str, Mapping[str, Any]] = outcome["tables"]  # type: ignore[assignment]
+    streams = {name: _stream_of(columns) for name, columns in tables.items()}
     head = {
         "trial": origin.trial,
         "engine": origin.engine,
         "campaign": origin.campaign,
         "spec": spec,
-        "form": _form({name: schema for name, (schema, _) in tables.items()}),
+        "form": _form(streams),
         **{key: outcome[key] for key in ("digest", "events", "packets")},
     }
-    return joined(head, {name: stream for name, (_, stream) in tables.items()})
+    return joined(head, streams)
 
 
-def _encoded(columns: Mapping[str, Any]) -> tuple[bytes, bytes]:
-    """The schema of a table of the core's columns, as a message, and the table's stream.
-
-    NaN becomes null, and unsigned integers become signed.
-    """
-    import pyarrow as pa
-
-    kept = {name: values for name, values in columns.items() if name not in NOT_REPEATABLE}
-    kinds = [None if isinstance(values, list) else values.dtype for values in kept.values()]
-    schema = _schema_of(tuple(kept), tuple(kinds))
-    if not any(map(len, kept.values())):
-        return schema, schema + _END
-    batch = pa.RecordBatch.from_arrays(_arrays(kept.values()), names=list(kept))
-    if batch.num_rows * batch.num_columns >= _SMALL:
-        return schema, _compressed(batch)
-    return schema, b"".join((schema, batch.serialize(), _END))
-
-
-@lru_cache(1000)
-def _schema_of(names: tuple[str, ...], kinds: tuple[np.dtype | None, ...]) -> bytes:
-    """The schema of a table of the core's columns, as the message that begins a stream.
-
-    `kinds` are the types of the columns; words have no type. Only a few combinations exist.
-    """
-    import numpy as np
-    import pyarrow as pa
-
-    arrays = _arrays([] if kind is None else np.empty(0, kind) for kind in kinds)
-    schema = pa.schema(list(zip(names, (array.type for array in arrays), strict=True)))
-    message: bytes = schema.serialize().to_pybytes()
-    return message
-
-
-def _arrays(columns: Iterable[Any]) -> list[pa.Array]:
-    """Arrow's arrays of the core's columns."""
-    import numpy as np
-    import pyarrow as pa
-
-    arrays = []
-    for values in columns:
-        if isinstance(values, list):
-            array = pa.array(values, pa.string())
-        elif values.dtype.kind == "u":
-            # No count reaches 2**63. numpy's cast takes an eighth of the time of Arrow's.
-            array = pa.array(values.astype(np.int64))
-        else:
-            array = pa.array(values, from_pandas=True)
-        arrays.append(array)
-    return arrays
-
-
-def _compressed(batch: pa.RecordBatch) -> bytes:
-    """A stream of a batch whose buffers are compressed."""
-    import pyarrow as pa
-
-    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
-    sink = pa.BufferOutputStream()  # Arrow writes to it without calls of Python.
-    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
-        writer.write_batch(batch)
-    stream: bytes = sink.getvalue().to_pybytes()
-    return stream
+def _stream_of(columns: Mapping[str, Any]) -> bytes:
+    """The stream of a table."""
+    table = columns if isinstance(columns, Table) else Table(columns)
+    return table.arrow_stream(_NOT_REPEATABLE)
 
 
 def joined(head: Mapping[str, object], streams_of: Mapping[str, bytes]) -> bytes:
@@ -183,11 +110,11 @@ def joined(head: Mapping[str, object], streams_of: Mapping[str, bytes]) -> bytes
     return b"".join((_START.pack(_FORM, len(text)), text, *streams_of.values()))
 
 
-def _form(schemas: Mapping[str, bytes]) -> str:
-    """The first 16 hexadecimal digits of a SHA-256 over the schemas of all tables, as messages."""
+def _form(streams: Mapping[str, bytes]) -> str:
+    """The first 16 hexadecimal digits of a SHA-256 over the names and schemas of all tables."""
     folded = hashlib.sha256()
-    for name, schema in schemas.items():
-        folded.update(name.encode() + b"\n" + schema)
+    for name, stream in streams.items():
+        folded.update(name.encode() + b"\n" + arrow_guard.schema_message(stream))
     return folded.hexdigest()[:16]
 
 
@@ -229,9 +156,10 @@ class TrialFile:
 
         Raises an error of `UNREADABLE` for a damaged table.
         """
-        return self.head.form == _form(
-            {name: self.table(name).schema.serialize().to_pybytes() for name in self.names()}
-        )
+        streams = {name: self._stream(name) for name in self.names()}
+        for stream in streams.values():
+            arrow_guard.read(stream)
+        return self.head.form == _form(streams)
 
     def names(self) -> Iterator[str]:
         """Yields the names of the tables, in the core's order."""
@@ -252,12 +180,16 @@ class TrialFile:
 
     def table(self, name: str) -> pa.Table:
         """A table; raises `KeyError` for an unknown name, and `ValueError` for a damaged table."""
+        return arrow_guard.read(self._stream(name))
+
+    def _stream(self, name: str) -> bytes:
+        """The stream of a table; raises as `table` does."""
         expected = self.head.tables[name]
         self._file.seek(self._places[name])
         data = self._file.read(expected.size_bytes)
         if hashlib.sha256(data).hexdigest() != expected.sha256:
             raise ValueError(f"the table `{name}` is not as it was written")
-        return arrow_guard.read(data)
+        return data
 
 
 def fault_of(path: Path, origin: TrialIdentity) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aqmlab.report.figures import data
 from aqmlab.report.figures.drawing import canvas, log_axis, plain_text
@@ -180,7 +180,7 @@ class BoxPlots(Grouped):
         edge = look.colour
         left, right = places - 0.4 * width, places + 0.4 * width
         corners = [(left, low), (left, high), (right, high), (right, low)]
-        boxes = np.array(corners).transpose(2, 0, 1)
+        boxes: Any = np.array(corners).transpose(2, 0, 1)  # The parameter's type lacks arrays.
         axes.add_collection(PolyCollection(boxes, facecolors=look.face, edgecolors=edge,
                                            linewidths=0.9, hatch=look.hatch))  # fmt: skip
         axes.vlines(np.concatenate([places, places]), np.concatenate([least, high]),
