@@ -1,6 +1,6 @@
 """The simulator's core, which `crates/py` builds."""
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from aqmlab.engines.engine import Outcome
@@ -27,13 +27,16 @@ def version() -> str: ...
 def wifi_rate(mcs: int, width_mhz: int, short_guard: bool) -> int | None: ...
 
 class Table(Mapping[str, Any]):
-    """A table: the columns by name, as NumPy arrays or lists of words."""
+    """A table: the columns by name, as NumPy arrays or lists of words.
+
+    Each access to a column makes a new array or list. Tables compare by identity.
+    """
 
     def __new__(cls, columns: Mapping[str, Any]) -> Table: ...
     def __getitem__(self, name: str) -> Any: ...
     def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
-    def arrow_stream(self, omitted: Container[str]) -> bytes: ...
+    def arrow_stream(self) -> bytes: ...
 
 class Judge:
     """The verdicts on the applications of trials."""

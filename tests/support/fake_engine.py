@@ -88,7 +88,7 @@ def tables(spec, folded):
         "apps": {"flow": [], "metric": [], "value": []},
         "queue_series": {},
         "tcp_series": {},
-        "summary": {"jain_up": np.array([np.nan]), "cpu_s": np.array([time.perf_counter()])},
+        "summary": {"jain_up": np.array([np.nan])},
     }
     for app in spec["apps"]:
         own = app["home"]["settings"]

@@ -17,9 +17,9 @@ use pyo3::types::PyDict;
 ///
 /// `spec_json` is a resolved trial. `captures` names two files for the packets: one for the home's
 /// tap and one for the internet's. Returns a dictionary of `digest` (16 hexadecimal digits),
-/// `events`, `packets` and `tables` (by name). Raises `ValueError` for a
-/// trial that cannot be run. Raises `OSError` for a file that cannot be written, and for `captures`
-/// with a trial that does not keep its packets.
+/// `events`, `packets` and `tables` (each a `Table`, by name). Raises `ValueError` for a trial that
+/// cannot be run. Raises `OSError` for a file that cannot be written, and for `captures` with a
+/// trial that does not keep its packets.
 #[pyfunction]
 #[pyo3(signature = (spec_json, captures=None))]
 fn run<'py>(

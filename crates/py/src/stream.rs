@@ -1,5 +1,6 @@
-//! Encodes tables as Arrow streams, of which the file of a trial consists.
+//! Encodes tables as the Arrow streams of a trial's file.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use aqmlab_trial::Column;
@@ -20,12 +21,12 @@ const SMALL: usize = 1 << 13;
 const ALIGNMENT: usize = 8;
 
 /// Returns a table of the columns as a stream: a schema, and a batch if there are rows.
-pub(crate) fn encode(columns: &[(&str, &Column)]) -> Result<Vec<u8>, ArrowError> {
+pub(crate) fn encode(columns: &[(Cow<'static, str>, Column)]) -> Result<Vec<u8>, ArrowError> {
     let (fields, arrays): (Vec<_>, Vec<_>) = columns
         .iter()
-        .map(|&(name, column)| {
+        .map(|(name, column)| {
             let array = array_of(column);
-            (Field::new(name, array.data_type().clone(), true), array)
+            (Field::new(name.as_ref(), array.data_type().clone(), true), array)
         })
         .unzip();
     let schema = Arc::new(Schema::new(fields));
@@ -50,7 +51,7 @@ fn array_of(column: &Column) -> ArrayRef {
             Arc::new(Float64Array::new(values.clone().into(), nulls))
         }
         Column::Count(values) => {
-            // No count reaches 2^63.
+            // No count of a table reaches 2^63.
             Arc::new(Int64Array::from_iter_values(values.iter().map(|&value| value.cast_signed())))
         }
         Column::Word(indices, words) => {

@@ -76,13 +76,13 @@ def read(data: bytes) -> pa.Table:
 
 
 def schema_message(stream: bytes) -> bytes:
-    """The message with the schema, which begins a stream; raises `ValueError` if there is none."""
-    try:
-        mark, size = _PREFIX.unpack_from(stream)
-    except struct.error as error:
-        raise _cut_short(error) from None
-    if mark != _MARK or size < 0:
-        raise ValueError("a stream without a schema")
+    """The message with the schema, which begins a stream.
+
+    Raises `ValueError` if the stream has an earlier form, in which no mark precedes the message.
+    """
+    mark, size = _PREFIX.unpack_from(stream)
+    if mark != _MARK:
+        raise ValueError("a stream of an earlier version of Arrow's format")
     return stream[: _PREFIX.size + size]
 
 

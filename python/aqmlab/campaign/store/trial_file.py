@@ -40,9 +40,6 @@ MOST_BYTES = arrow_guard.MOST_BYTES
 UNREADABLE = (OSError, KeyError, ValueError, EOFError, MemoryError, RuntimeError)
 """The errors that `TrialFile` raises for a damaged file."""
 
-_NOT_REPEATABLE = frozenset({"cpu_s", "wall_s"})
-"""The core's columns whose values differ between runs. Trial files omit them."""
-
 
 def spec_digest(spec: str) -> str:
     """The first 16 hexadecimal digits of the SHA-256 of a resolved trial."""
@@ -88,7 +85,9 @@ def encode(outcome: Mapping[str, object], spec: str, origin: TrialIdentity) -> b
         "engine": origin.engine,
         "campaign": origin.campaign,
         "spec": spec,
-        "form": _form(streams),
+        "form": _form(
+            {name: arrow_guard.schema_message(stream) for name, stream in streams.items()}
+        ),
         **{key: outcome[key] for key in ("digest", "events", "packets")},
     }
     return joined(head, streams)
@@ -97,7 +96,7 @@ def encode(outcome: Mapping[str, object], spec: str, origin: TrialIdentity) -> b
 def _stream_of(columns: Mapping[str, Any]) -> bytes:
     """The stream of a table."""
     table = columns if isinstance(columns, Table) else Table(columns)
-    return table.arrow_stream(_NOT_REPEATABLE)
+    return table.arrow_stream()
 
 
 def joined(head: Mapping[str, object], streams_of: Mapping[str, bytes]) -> bytes:
@@ -110,11 +109,11 @@ def joined(head: Mapping[str, object], streams_of: Mapping[str, bytes]) -> bytes
     return b"".join((_START.pack(_FORM, len(text)), text, *streams_of.values()))
 
 
-def _form(streams: Mapping[str, bytes]) -> str:
-    """The first 16 hexadecimal digits of a SHA-256 over the names and schemas of all tables."""
+def _form(schemas: Mapping[str, bytes]) -> str:
+    """The first 16 hexadecimal digits of a SHA-256 over the schemas of all tables, as messages."""
     folded = hashlib.sha256()
-    for name, stream in streams.items():
-        folded.update(name.encode() + b"\n" + arrow_guard.schema_message(stream))
+    for name, schema in schemas.items():
+        folded.update(name.encode() + b"\n" + schema)
     return folded.hexdigest()[:16]
 
 
@@ -156,10 +155,12 @@ class TrialFile:
 
         Raises an error of `UNREADABLE` for a damaged table.
         """
-        streams = {name: self._stream(name) for name in self.names()}
-        for stream in streams.values():
+        schemas = {}
+        for name in self.names():
+            stream = self._stream(name)
             arrow_guard.read(stream)
-        return self.head.form == _form(streams)
+            schemas[name] = arrow_guard.schema_message(stream)
+        return self.head.form == _form(schemas)
 
     def names(self) -> Iterator[str]:
         """Yields the names of the tables, in the core's order."""

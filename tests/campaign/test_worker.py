@@ -1,0 +1,31 @@
+"""The process that runs trials."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import aqmlab
+from aqmlab.planning import planner
+
+
+def test_a_worker_of_the_simulator_is_light():
+    (trial, *_) = planner.load("bufferbloat", seeds=1, duration="1 s").trials
+    code = (
+        "import sys; from aqmlab.campaign import worker\n"
+        "from aqmlab.campaign.task import Order, perform\n"
+        "spec = sys.stdin.read()\n"
+        "answer = perform(Order('aqmlab._core:run', spec, 'key', 'one', 'sim'))\n"
+        "assert answer.data and not answer.failed, answer\n"
+        "heavy = {'polars', 'pyarrow', 'matplotlib', 'pydantic', 'numpy'}\n"
+        "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
+    )
+    package = Path(aqmlab.__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(package)},
+        input=trial.text,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
