@@ -1,9 +1,8 @@
 //! The tables of a trial, for Python.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
-use aqmlab_trial::Column;
+use aqmlab_trial::{Column, Words};
 use numpy::{PyArrayMethods, PyReadonlyArray1, PyUntypedArray, ToPyArray};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -154,7 +153,11 @@ fn column_of(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Column> {
         ))
     };
     if let Ok(list) = values.cast::<PyList>() {
-        return list.extract::<Vec<String>>().map(words_of).map_err(|_| other());
+        let mut words = Words::default();
+        for word in list {
+            words.push(&word.extract::<PyBackedStr>().map_err(|_| other())?);
+        }
+        return Ok(words.column());
     }
     if values.cast::<PyUntypedArray>().is_err() {
         return Err(other());
@@ -183,21 +186,4 @@ fn column_of(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Column> {
     counts.map(Column::Count).map_err(|_| {
         PyValueError::new_err(format!("column `{name}` has an integer below 0 or from 2^63 on"))
     })
-}
-
-/// Returns a column of words.
-fn words_of(rows: Vec<String>) -> Column {
-    let mut known: BTreeMap<String, u32> = BTreeMap::new();
-    let indices = rows
-        .into_iter()
-        .map(|word| {
-            let next = known.len() as u32;
-            *known.entry(word).or_insert(next)
-        })
-        .collect();
-    let mut words = vec![String::new(); known.len()];
-    for (word, index) in known {
-        words[index as usize] = word;
-    }
-    Column::Word(indices, words)
 }

@@ -55,4 +55,4 @@ pub use parse::parse;
 pub use resolve::{check, resolve};
 pub use shapers::gateway_shapers;
 pub use spec::Spec;
-pub use table::{Column, Table};
+pub use table::{Column, Table, Words};

@@ -66,7 +66,7 @@ impl Table {
 
 /// A column of words that is being built.
 #[derive(Debug, Default)]
-pub(crate) struct Words {
+pub struct Words {
     indices: Vec<u32>,
     words: Vec<String>,
 }
@@ -78,7 +78,7 @@ impl Words {
     }
 
     /// Adds a row with `word`.
-    pub(crate) fn push(&mut self, word: &str) {
+    pub fn push(&mut self, word: &str) {
         let index = self.index(word);
         self.indices.push(index);
     }
@@ -112,7 +112,7 @@ impl Words {
     }
 
     /// Returns the finished column.
-    pub(crate) fn column(self) -> Column {
+    pub fn column(self) -> Column {
         Column::Word(self.indices, self.words)
     }
 }
