@@ -1,12 +1,7 @@
 """The process that runs trials."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
-import aqmlab
 from aqmlab.planning import planner
+from support.processes import passes
 
 
 def test_a_worker_of_the_simulator_is_light():
@@ -20,12 +15,4 @@ def test_a_worker_of_the_simulator_is_light():
         "heavy = {'polars', 'pyarrow', 'matplotlib', 'pydantic', 'numpy'}\n"
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
-    package = Path(aqmlab.__file__).parent.parent
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(package)},
-        input=trial.text,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    passes(code, trial.text)

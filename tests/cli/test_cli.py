@@ -1,15 +1,13 @@
 import json
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import aqmlab
 import pytest
 from aqmlab.base.errors import ScenarioError
 from aqmlab.base.failures import DiskError
 from aqmlab.cli import COMMANDS, console, status_of
+from support.processes import passes
 
 
 def test_help_is_light(home):
@@ -19,16 +17,9 @@ def test_help_is_light(home):
         "heavy = {'polars', 'pyarrow', 'matplotlib', 'pydantic', 'numpy', 'jinja2'}\n"
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
-    package = Path(aqmlab.__file__).parent.parent
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(package)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    shown = passes(code)
     for name in COMMANDS:
-        assert re.search(rf"^\W*{name}\b", done.stdout, re.MULTILINE), name
+        assert re.search(rf"^\W*{name}\b", shown, re.MULTILINE), name
 
 
 def test_version(home, capsys):

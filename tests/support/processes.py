@@ -1,4 +1,4 @@
-"""Processes that tests start: a real Dask cluster on this machine."""
+"""Processes that tests start, such as a real Dask cluster on this machine."""
 
 import json
 import os
@@ -23,6 +23,23 @@ def wait_for(condition, seconds=30):
     while not condition():
         assert time.monotonic() < until, "it did not happen in time"
         time.sleep(0.01)
+
+
+def passes(code, given=""):
+    """Runs Python code in a new process, which must end with status 0; returns what it prints.
+
+    `given` is its standard input.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 class Dask:
