@@ -18,8 +18,8 @@ from PIL import Image
 from support.campaigns import app, campaign_of, grid, spec_of
 
 
-def pixels(png):
-    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
+def opened(png):
+    return Image.open(io.BytesIO(png)).convert("RGB")
 
 
 def marks(drawing):
@@ -62,9 +62,9 @@ def test_a_figure_shows_something(home_results, name):
         assert drawing.caption.endswith(".") and "seed" in drawing.caption
         for axes in drawing.canvas.axes:
             assert axes.get_ylabel() or axes.get_subplotspec().colspan.start > 0
-        image = pixels(drawing.rendered("png"))
-        assert image.shape[1] == 9 * 200
-        assert len(np.unique(image.reshape(-1, 3), axis=0)) > 50, "it is not blank"
+        image = opened(drawing.rendered("png"))
+        assert image.width == 9 * 200
+        assert len(image.getcolors(image.width * image.height)) > 50, "it is not blank"
         assert drawing.rendered("svg").startswith(b"<?xml")
 
 
@@ -299,7 +299,7 @@ def test_long_names_are_shortened_and_nothing_is_cut_off(tmp_path):
     campaigns.run(campaign_of(specs), tmp_path / "out", jobs=1)
     for name in ("throughput", "rtt_time", "rtt_quantiles"):
         for drawing in figures.draw(load(tmp_path / "out"), name):
-            image = pixels(drawing.rendered("png"))
+            image = np.asarray(opened(drawing.rendered("png")))
             rim = np.concatenate([image[0], image[-1], image[:, 0], image[:, -1]])
             assert (rim == 255).all(), "no text reaches the edge"
 

@@ -30,7 +30,8 @@ def build() -> str:
 
     Results of two builds are never combined in a folder or a campaign.
     """
-    folded = hashlib.sha256(Path(_core.__file__).read_bytes())
+    with Path(_core.__file__).open("rb") as binary:
+        folded = hashlib.file_digest(binary, "sha256")
     package = Path(__file__).parents[1]
     for name in _RESULTS_ARE_MADE_BY:
         place = package / name
