@@ -1,7 +1,7 @@
 """The process that runs trials."""
 
 from aqmlab.planning import planner
-from support.processes import passes
+from support.processes import run_python
 
 
 def test_a_worker_of_the_simulator_is_light():
@@ -15,4 +15,4 @@ def test_a_worker_of_the_simulator_is_light():
         "heavy = {'polars', 'pyarrow', 'matplotlib', 'pydantic', 'numpy'}\n"
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
-    passes(code, trial.text)
+    run_python(code, trial.text)

@@ -7,7 +7,7 @@ import pytest
 from aqmlab.base.errors import ScenarioError
 from aqmlab.base.failures import DiskError
 from aqmlab.cli import COMMANDS, console, status_of
-from support.processes import passes
+from support.processes import run_python
 
 
 def test_help_is_light(home):
@@ -17,7 +17,7 @@ def test_help_is_light(home):
         "heavy = {'polars', 'pyarrow', 'matplotlib', 'pydantic', 'numpy', 'jinja2'}\n"
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
-    shown = passes(code)
+    shown = run_python(code)
     for name in COMMANDS:
         assert re.search(rf"^\W*{name}\b", shown, re.MULTILINE), name
 

@@ -25,7 +25,7 @@ def wait_for(condition, seconds=30):
         time.sleep(0.01)
 
 
-def passes(code, given=""):
+def run_python(code, given=""):
     """Runs Python code in a new process, which must end with status 0; returns what it prints.
 
     `given` is its standard input.
