@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SIMULATOR := python/aqmlab/page/simulator.wasm
+RUST_TESTS := cargo test --quiet --workspace --exclude aqmlab-py
 # Untracked files are included, because a new discipline adds a file.
 RUST := $(shell git ls-files --cached --others --exclude-standard '*.rs' Cargo.toml 'crates/*/Cargo.toml' 2>/dev/null)
 
@@ -44,9 +45,12 @@ demo: setup ## run key experiments of two papers and a TEACUP config, and print 
 	@$(BIN)/aqmlab demo examples/teacup/household.py
 
 test: setup $(SIMULATOR) ## run all tests except the long ones, and boot one virtual machine if possible
-	@cargo test --quiet --workspace --exclude aqmlab-py
+	@$(RUST_TESTS)
 	@$(BIN)/python tools/conformance_count.py
 	@$(BIN)/python -m pytest -n auto --dist worksteal
+
+compiled-tests: ## compile the tests of Rust without running them
+	@$(RUST_TESTS) --no-run
 
 # Installs an extra of pyproject.toml without a build of the package itself.
 install_extra = $(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["$(1)"], sep="\n")' | \
@@ -102,4 +106,4 @@ mutants: setup ## mutate the code that measures and judges, and check that a tes
 clean: ## remove what was built
 	rm -rf target $(VENV) dist results demo
 
-.PHONY: help tools setup page demo test dist docs soak fuzz coverage kernel test-kernel lint fmt bench golden mutants clean
+.PHONY: help tools setup page demo test compiled-tests dist docs soak fuzz coverage kernel test-kernel lint fmt bench golden mutants clean

@@ -13,9 +13,10 @@ if [[ -d $(rustc --print sysroot 2>/dev/null)/lib/rustlib/$target/lib ]]; then
 elif [[ -x /usr/bin/cargo && -d /usr/lib/rustlib/src/rust/library ]] && command -v wasm-ld >/dev/null &&
   dpkg -s rustc-web >/dev/null 2>&1; then
   echo 'compiling the simulator for the page (three minutes the first time) ...' >&2
-  # Debian has the target's standard library only as source. `-Z build-std` compiles it.
+  # Debian has the target's standard library only as source. `-Z build-std` compiles it, without the feature
+  # that prints backtraces.
   RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld \
-    /usr/bin/cargo "${build[@]}" -Z build-std=std,panic_abort
+    /usr/bin/cargo "${build[@]}" -Z build-std=std,panic_abort -Z build-std-features=
 else
   cat >&2 <<'END'
 The simulator is not compiled for the page, because there is no toolchain for WebAssembly.

@@ -34,20 +34,40 @@ def _links() -> list[str]:
     return made
 
 
+FOLLOW = """async (links) => {
+  const byId = (id) => document.getElementById(id);
+  const seen = [];
+  for (const link of links) {
+    byId("notices").replaceChildren();
+    // The page handles this event before the test does.
+    const changed = new Promise((done) => addEventListener("hashchange", done, { once: true }));
+    location.hash = link;
+    await changed;
+    seen.push({
+      link,
+      title: document.title,
+      home: byId("home").innerText,
+      notices: byId("notices").innerText,
+      images: document.querySelectorAll("#people img, #notices img, #home img").length,
+    });
+  }
+  return seen;
+}"""
+"""Opens links one after another in a page, and returns what the page shows for each."""
+
+
 def test_a_malformed_link_gives_a_page_and_a_sentence(tabs: Any, file_address: str) -> None:
     tab = tabs(file_address).open()
     silent = []
-    for link in _links():
-        tab.page.evaluate("(text) => { location.hash = text; }", link)
-        # The change of the address is a separate event.
-        tab.page.evaluate("() => new Promise((done) => setTimeout(done, 0))")
-        assert len(tab.text("#home")) > 100, link
-        assert tab.page.locator("#people img, #notices img, #home img").count() == 0, link
-        assert tab.page.title() == "A faster line or a better router?"
-        if not tab.text("#notices").startswith("The link"):
+    for seen in tab.page.evaluate(FOLLOW, _links()):
+        link = seen["link"]
+        assert len(seen["home"]) > 100, link
+        assert seen["images"] == 0, link
+        assert seen["title"] == "A faster line or a better router?"
+        if not seen["notices"].startswith("The link"):
             silent.append(link)
     # A damaged link can be a valid link with other content.
-    assert len(silent) < 25, silent
+    assert len(silent) < 3, silent
     tab.shown()
     assert tab.page.locator("#apps-list li").count() > 0
 

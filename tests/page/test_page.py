@@ -204,11 +204,11 @@ def test_an_edited_text_is_in_the_link_and_runs_where_the_link_opens(
     link = first.page.locator("#link").input_value()
     assert link == first.page.url
     first.page.get_by_role("button", name="Run this text").click()
-    first.idle()
+    first.page.locator("#ran li").first.wait_for()
     second = tabs(address)
     second.page.goto(link)
-    second.idle()
     second.page.get_by_text("Edit as TOML").click()
+    second.page.locator("#ran li").first.wait_for()
     assert second.page.locator("#toml").input_value() == text
     assert second.text("#digest") == first.text("#digest")
     assert second.page.locator("#ran li").count() == 3

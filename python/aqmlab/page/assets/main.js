@@ -29,6 +29,8 @@ let home;
 /** The visitor's scenario that runs. The text may have been edited since. @type {string | null} */
 let own = null;
 let isPlanned = false;
+/** The last fragment of the address that the page read or wrote. */
+let handled = "";
 /** The last conclusion, with the home and the runs from which it was drawn. */
 let concluded = {
   home: /** @type {unknown} */ (null),
@@ -140,8 +142,11 @@ function drawWaiting() {
   document.body.dataset.drawn = "true";
 }
 
+/** Writes the home to the address, unless the visitor has just opened another link. */
 function writeLink() {
+  if (location.hash !== handled) return;
   history.replaceState(null, "", `#${fragment(home)}`);
+  handled = location.hash;
 }
 
 /** Passes the jobs to the simulator, once for all simultaneous changes. */
@@ -281,14 +286,15 @@ function run() {
 }
 
 function open() {
-  const { home: read, problems } = readFragment(location.hash.slice(1));
+  handled = location.hash;
+  const { home: read, problems } = readFragment(handled.slice(1));
   notify(problems);
   own = read.toml;
   change(read);
 }
 
 addEventListener("hashchange", () => {
-  if (location.hash.slice(1) !== fragment(home)) open();
+  if (location.hash !== handled) open();
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   drawn.home = null;
