@@ -53,7 +53,11 @@ FOLLOW = """async (links) => {
   }
   return seen;
 }"""
-"""Opens links one after another in a page, and returns what the page shows for each."""
+"""Opens links one after another in a page, and returns what the page shows for each.
+
+Each link follows at once, so the page has not yet written the home of the link before to the
+address. That must not replace the new link.
+"""
 
 
 def test_a_malformed_link_gives_a_page_and_a_sentence(tabs: Any, file_address: str) -> None:

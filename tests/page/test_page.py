@@ -210,6 +210,7 @@ def test_an_edited_text_is_in_the_link_and_runs_where_the_link_opens(
     second.page.get_by_text("Edit as TOML").click()
     second.page.locator("#ran li").first.wait_for()
     assert second.page.locator("#toml").input_value() == text
+    assert re.fullmatch("[0-9a-f]{16}", first.text("#digest"))
     assert second.text("#digest") == first.text("#digest")
     assert second.page.locator("#ran li").count() == 3
     assert second.text("#notices") == ""
