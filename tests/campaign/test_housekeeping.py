@@ -53,15 +53,29 @@ def test_a_folder_of_a_killed_process_is_removed_by_the_next_one(temporary):
     assert not [*temporary.iterdir()]
 
 
-def test_folders_of_others_are_left_alone(temporary):
-    (temporary / "aqmlab-notes").mkdir()
-    (temporary / "aqmlab-file").touch()
-    (temporary / "aqmlab-link").symlink_to(temporary / "aqmlab-notes")
+@pytest.mark.parametrize(
+    "name", ["aqmlab-results", "aqmlab-scratch-notes", "aqmlab-scratch-ab12cd_e"]
+)
+def test_an_old_folder_of_the_user_stays_with_its_files(temporary, name):
+    table = temporary / name / "tables" / "flows.parquet"
+    table.parent.mkdir(parents=True)
+    table.touch()
+    os.utime(temporary / name, (0, 0))
     remove_abandoned()
-    assert len([*temporary.iterdir()]) == 3
-    os.utime(temporary / "aqmlab-notes", (0, 0))  # as if a process died after making the folder
+    assert table.exists()
+
+
+def test_an_old_folder_of_a_process_that_died_before_it_locked_a_file_is_removed(temporary):
+    empty, begun, new = (temporary / f"aqmlab-scratch-{digit * 8}" for digit in "012")
+    for folder in (empty, begun, new):
+        folder.mkdir()
+    (begun / "in-use.new").touch()
+    (temporary / "aqmlab-scratch-33333333").touch()
+    (temporary / "aqmlab-scratch-44444444").symlink_to(new)
+    for folder in (empty, begun):
+        os.utime(folder, (0, 0))
     remove_abandoned()
-    assert not (temporary / "aqmlab-notes").exists() and (temporary / "aqmlab-file").exists()
+    assert {path.name[-1] for path in temporary.iterdir()} == {"2", "3", "4"}
 
 
 def test_a_stopped_worker_is_replaced(tmp_path, monkeypatch):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -16,12 +17,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-_PREFIX = "aqmlab-"
+_PREFIX = "aqmlab-scratch-"
+_NAME = re.compile(re.escape(_PREFIX) + "[a-z0-9_]{8}")
+"""The names that `tempfile` gives to folders with the prefix."""
 _LOCK = "in-use"
+_NEW_LOCK = "in-use.new"
 _UNLOCKED_S = 3600.0
-"""Age in seconds at which a folder without a lock file counts as abandoned.
+"""Age in seconds at which an empty folder without a lock file counts as abandoned.
 
-A process that dies before it locks a file leaves a folder without a lock file.
+A process that dies before it locks a file leaves such a folder, or one with `_NEW_LOCK` alone. A
+folder that holds other files but no lock file is not of this module.
 """
 
 
@@ -46,7 +51,7 @@ def remove_abandoned() -> None:
     with contextlib.suppress(OSError):
         for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
             with contextlib.suppress(OSError):
-                if _is_abandoned(path):
+                if _NAME.fullmatch(path.name) and _is_abandoned(path):
                     shutil.rmtree(path, ignore_errors=True)
 
 
@@ -57,7 +62,8 @@ def _is_abandoned(path: Path) -> bool:
     try:
         handle = os.open(path / _LOCK, os.O_RDWR)
     except FileNotFoundError:
-        return time.time() - found.st_mtime > _UNLOCKED_S
+        is_old = time.time() - found.st_mtime > _UNLOCKED_S
+        return is_old and all(one.name == _NEW_LOCK for one in path.iterdir())
     try:
         return _take(handle)
     finally:
@@ -69,7 +75,7 @@ def _locked(folder: Path) -> int | None:
 
     The file is locked before it gets its final name.
     """
-    begun = folder / f"{_LOCK}.new"
+    begun = folder / _NEW_LOCK
     handle: Any = os.open(begun, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     _take(handle)
     begun.rename(folder / _LOCK)

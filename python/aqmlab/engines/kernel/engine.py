@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from aqmlab.base.failures import DiskError
+from aqmlab.base.scratch import Scratch
 from aqmlab.engines.engine import Outcome
 from aqmlab.engines.kernel import agent, image, kinds, machine
 from aqmlab.engines.kernel.errors import MachineError, RefusedError
@@ -110,7 +111,7 @@ def _run_on(
 
     if captures is None:
         return outcome(run_twice(None))
-    with tempfile.TemporaryDirectory(prefix="aqmlab-") as folder:
+    with Scratch() as folder:
         file = Path(folder) / "captures"
         result = run_twice(file)
         made = outcome(result)

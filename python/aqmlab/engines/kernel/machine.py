@@ -16,13 +16,13 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aqmlab.base.scratch import Scratch
 from aqmlab.engines.kernel import cpio
 from aqmlab.engines.kernel.errors import APT_LINE, MachineError, MissingError
 from aqmlab.engines.kernel.image import Image, gateway_files
@@ -80,7 +80,7 @@ def run(
     waits for a processor. `extra` holds files that only some jobs need.
     """
     qemu = find_qemu()
-    with tempfile.TemporaryDirectory(prefix="aqmlab-") as folder:
+    with Scratch() as folder:
         place = Path(folder)
         files = {"aqmlab/spec.json": cpio.file(spec_json.encode())}
         if qdisc_source == "sim":

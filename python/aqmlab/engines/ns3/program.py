@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import DiskError, LabError
 from aqmlab.base.files import cache_folder
+from aqmlab.base.scratch import Scratch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,7 +127,7 @@ def run(text: str) -> Made:
     import numpy as np
 
     program = build()
-    with tempfile.TemporaryDirectory(prefix="aqmlab-ns3-") as folder:
+    with Scratch() as folder:
         try:
             done = subprocess.run(
                 [program, folder], input=text, capture_output=True, text=True, check=False,
