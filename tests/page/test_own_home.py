@@ -157,3 +157,21 @@ def test_a_file_says_that_its_link_works_here_only(tabs: Any, address: str) -> N
     tab = tabs(address).open(LINK)
     told = "the link works only on this computer" in tab.text("#check-view")
     assert told == address.startswith("file:")
+
+
+def test_the_list_of_distances_has_the_home_s_own(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open(LINK.replace("rtt=20", "rtt=100"))
+    distance = tab.page.locator("#rtt")
+    assert distance.input_value() == "100"
+    assert distance.locator("option").all_inner_texts()[3:] == ["100 ms away", "overseas (150 ms)"]
+    tab.page.locator("#preset").select_option("telehealth")
+    assert distance.input_value() == "40" and "rtt=40" in tab.shown().page.url
+    assert _scenario(tab).path.rtt.ns == 40_000_000
+
+
+def test_the_least_share_of_a_link_is_the_least_of_the_slider(tabs: Any, file_address: str) -> None:
+    tab = tabs(file_address).open(f"{LINK}&better=pie~50~60")
+    assert [tab.page.locator(f"#better-{way}").input_value() for way in ("down", "up")] == [
+        "50",
+        "60",
+    ]

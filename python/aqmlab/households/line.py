@@ -68,6 +68,10 @@ class Line(Value):
         title = self.title[:1].upper() + self.title[1:]
         return f"{title} carries at most {self.fastest}. Faster speeds need another kind of line."
 
+    def size_depends_on_rate(self, way: str) -> bool:
+        """Whether the queue of one direction is a time, so that a faster line has more bytes."""
+        return _PACKETS.fullmatch(getattr(self.queue, way)) is None
+
     def fifo(self, way: str, rate: Rate) -> str:
         """The unmanaged queue of one direction at a rate, as a discipline of a scenario."""
         stated: str = getattr(self.queue, way)
@@ -77,10 +81,10 @@ class Line(Value):
         # Framing that the queue does not count also takes transmission time. A full queue may
         # therefore take slightly longer to drain than stated.
         size_bytes = rate.bps * Duration.parse(stated).ns // 8_000_000_000
-        return f"bfifo limit={max(size_bytes, _LEAST_BYTES)}B"
+        return f"bfifo limit={max(size_bytes, LEAST_QUEUE_BYTES)}B"
 
 
-_LEAST_BYTES = 15_140
+LEAST_QUEUE_BYTES = 15_140
 """The size of ten full-sized Ethernet frames, the minimum size of a modem's queue."""
 
 
@@ -105,7 +109,7 @@ def name_of(said: object) -> str:
     ('docsis', 'docsis')
     """
     if not isinstance(said, str):
-        raise BadValueError.unknown("line", shown(said), lines())
+        raise BadValueError.unknown("line", shown(said), _all_names())
     word = said.strip().lower()
     if word == "dsl":
         hint = "write `adsl` for a line up to 24 Mbit/s, or `vdsl` for a faster line"
@@ -113,4 +117,9 @@ def name_of(said: object) -> str:
     for name, line in lines().items():
         if word == name or word in line.words:
             return name
-    raise BadValueError.unknown("line", shown(said), lines())
+    raise BadValueError.unknown("line", said, _all_names())
+
+
+def _all_names() -> list[str]:
+    """The usual name of every line, followed by its other names."""
+    return [name for key, line in lines().items() for name in (key, *line.words)]

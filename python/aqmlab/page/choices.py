@@ -16,7 +16,7 @@ from aqmlab.advise.settings import discipline, interface
 from aqmlab.households import loading
 from aqmlab.households.activity import activities
 from aqmlab.households.household import Household
-from aqmlab.households.line import Line, lines
+from aqmlab.households.line import LEAST_QUEUE_BYTES, Line, lines
 from aqmlab.results.verdicts.verdict import WORST_FIRST
 from aqmlab.scenario import catalogue
 from aqmlab.scenario.fields import plain
@@ -44,6 +44,7 @@ def choices() -> dict[str, Any]:
         "verdicts": WORST_FIRST,
         "shares": SHARES,
         "unshaped": UNSHAPED,
+        "leastQueueBytes": LEAST_QUEUE_BYTES,
     }
 
 

@@ -12,7 +12,7 @@ export function colour(name) {
 }
 
 /**
- * Draws a chart with both gateways; returns the function that removes it.
+ * Draws a chart with both gateways in `place`.
  * @param {Element} place
  * @param {string} title
  * @param {Series} today

@@ -25,6 +25,7 @@
  *   better: string,
  *   shares: number[],
  *   unshaped: string,
+ *   leastQueueBytes: number,
  *   people: Person[],
  *   households: Record<string, Household>,
  *   noticedMs: number,

@@ -17,6 +17,8 @@ export const MOST_COUNT = 9;
 /** The least and the greatest rate of a speed that the visitor enters, in Mbit/s. The simulation of
     a faster line would take minutes in a browser. */
 export const SPEEDS = [0.1, 1000];
+/** The least and the greatest share of the line's rate to which a gateway shapes, in per cent. */
+export const SHARES = [50, 100];
 /** The largest number of characters of a scenario's text in a link. */
 export const MOST_TOML = 12_000;
 /** Each character of a text takes up to nine characters of the link. */
@@ -192,7 +194,7 @@ function readPeople(link, home, wrong) {
     const [name, ...does] = text.split("~");
     const known = does.filter((one) => has(choices.activities, one));
     does.filter((one) => !has(choices.activities, one)).forEach((one) => wrong("activity", one));
-    if (people.length >= MOST_PEOPLE) wrong("person beyond the twelfth", name);
+    if (people.length >= MOST_PEOPLE) wrong(`person beyond number ${MOST_PEOPLE}`, name);
     else people.push({ name: unusedName(name, people), does: [...new Set(known)] });
   }
   const things = [];
@@ -229,7 +231,7 @@ function readGateways(link, home, wrong) {
     const text = link.get(side);
     if (text === null) continue;
     const [kind, down = "95", up = "95", ...rest] = text.split("~");
-    const isShare = (share) => /^\d{2,3}$/.test(share) && +share >= 50 && +share <= 100;
+    const isShare = (share) => /^\d{2,3}$/.test(share) && +share >= SHARES[0] && +share <= SHARES[1];
     const isKnown = has(choices.gateways, kind) && isShare(down) && isShare(up);
     if (isKnown && rest.length === 0) home[side] = { kind, down: +down, up: +up };
     else wrong("gateway", text);

@@ -3,7 +3,7 @@
 import { evidence, isWhole } from "./answer.js";
 import { choices } from "./choices.js";
 import { byId, notify } from "./dom.js";
-import { fragment, readFragment, shapes, tiersOf } from "./home.js";
+import { fragment, ratesOf, readFragment, shapes, tiersOf } from "./home.js";
 import { SURE, WHOLE, applications, quick, scenario, toml } from "./scenario.js";
 import { Simulator } from "./simulator.js";
 import { showAnswer } from "./view_answer.js";
@@ -19,6 +19,7 @@ import { showQueue } from "./view_queue.js";
 const TABLES = ["flows", "windows", "rtt", "queue_series"];
 const EMPTY = "Nobody is at home. Add somebody, or a thing.";
 const IDLE = "Nobody does anything yet. Choose what somebody does.";
+const REFUSED = "This home cannot be simulated.";
 const ESTIMATE = "First estimate. The whole minute is still being simulated.";
 const SIDES = /** @type {const} */ (["today", "better"]);
 const SHOWN_AT_HOME = /** @type {const} */ (["people", "things", "tiers"]);
@@ -172,23 +173,24 @@ function refresh() {
   const counts = advice?.conclusion.gateways.map(({ tiers }) => tiers) ?? [[], []];
   const isMinute = SIDES.every((side) => simulator.answer(job(home, side, WHOLE).key));
   const sentences = advice && !isEmpty && isMinute && isWhole(ladder) ? advice.sentences : [];
+  const [today, better] = SIDES.map((side) => best(home, side));
+  const wrong = [today, better].find((answer) => answer?.error)?.error;
   const nothing = home.people.length > 0 ? IDLE : EMPTY;
-  const open = { kind: "open", text: isEmpty ? nothing : "Simulating your home…" };
+  const text = isEmpty ? nothing : wrong ? REFUSED : "Simulating your home…";
+  const open = { kind: "open", text };
   showAnswer((!isEmpty && advice?.headline) || open, sentences, counts, home, change);
   const kind = advice?.headline?.kind;
   if (simulator.isStarted && (drawn.settings !== home || drawn.kind !== kind)) {
     Object.assign(drawn, { settings: home, kind });
     later("do", () => showDo(home, gatewaySettings(), kind));
   }
-  const [today, better] = SIDES.map((side) => best(home, side));
   document.body.dataset.shown = isMinute ? "whole" : today && better ? "quick" : "nothing";
   const isEstimate = !isEmpty && advice?.headline && !isMinute;
   byId("estimate").textContent = isEstimate ? ESTIMATE : "";
   document.body.classList.toggle("busy", !isEmpty && !(today && better));
   document.body.dataset.open = String(simulator.open);
   document.body.classList.toggle("empty", isEmpty);
-  const wrong = [today, better].find((answer) => answer?.error)?.error;
-  if (wrong) notify([`This home cannot be simulated: ${wrong.at}: ${wrong.problem}.`]);
+  if (wrong) notify([`${REFUSED} ${wrong.at}: ${wrong.problem}.`]);
   if (isEmpty || !today || !better || wrong) return;
   if (drawn.today !== today || drawn.better !== better || drawn.home !== home) {
     Object.assign(drawn, { today, better, home });
@@ -233,10 +235,7 @@ function isFair() {
 /** The input for the settings of the better gateway. */
 function gatewaySettings() {
   const { device } = choices.lines[home.line];
-  const rates = home.tier
-    .replace(" Mbit/s", "")
-    .split("/")
-    .map((mbit) => Math.round(1e6 * Number(mbit)));
+  const rates = ratesOf(home.tier).map((mbit) => Math.round(1e6 * mbit));
   const shaper = (way, at) => {
     const managed = choices.gateways[home.better.kind][way];
     const bps = Math.floor((rates[at] * home.better[way]) / 100);

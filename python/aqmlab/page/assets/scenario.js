@@ -1,7 +1,7 @@
 // Converts a household to a scenario, as a value and as a TOML text that `aqmlab run` accepts.
 
 import { choices } from "./choices.js";
-import { shapes } from "./home.js";
+import { ratesOf, shapes } from "./home.js";
 
 /** @typedef {import("./home.js").Home} Home */
 /** @typedef {import("./home.js").Shaping} Shaping */
@@ -29,9 +29,10 @@ const IDLE_PACKETS_PER_S = 4_000;
  * @returns {Span} */
 export function quick(home) {
   const bulk = applications(home).filter(({ app }) => app.kind === "bulk");
+  const tier = ratesOf(home.tier);
   const rates = ["down", "up"].map((way, at) => {
     const isUsed = bulk.some(({ app }) => (app.direction ?? "down") === way);
-    return isUsed ? Number.parseFloat(rateOf(home.tier, at)) * 1e6 : 0;
+    return isUsed ? tier[at] * 1e6 : 0;
   });
   const perSecond = IDLE_PACKETS_PER_S + (rates[0] + rates[1]) / FULL_PACKET_BITS;
   const seconds = Math.max(1, Math.min(MOST_QUICK_S, QUICK_PACKETS / perSecond));
@@ -103,7 +104,8 @@ export function scenario(home, gateway, { seconds, measuredFrom }) {
 /** The scenario's path. The line is a modem with a queue at each end, and the gateway may shape. */
 function path(home, gateway) {
   const { overhead, queue } = choices.lines[home.line];
-  const rates = Object.fromEntries(["down", "up"].map((way, at) => [way, rateOf(home.tier, at)]));
+  const [down, up] = ratesOf(home.tier);
+  const mbit = { down, up };
   const made = { rtt: `${home.rtt} ms` };
   const modem = { overhead };
   for (const way of /** @type {const} */ (["down", "up"])) {
@@ -112,8 +114,8 @@ function path(home, gateway) {
     const own = { rate: `${gateway[way]} %`, qdisc: managed?.qdisc, shaper: "htb", overhead };
     made[way] = isOwn ? own : { rate: choices.unshaped };
     modem[way] = {
-      rate: rates[way],
-      qdisc: managed && !isOwn ? managed.qdisc : fifo(queue[way], rates[way]),
+      rate: `${mbit[way]} Mbit/s`,
+      qdisc: managed && !isOwn ? managed.qdisc : fifo(queue[way], mbit[way]),
     };
   }
   return { ...made, modem };
@@ -122,20 +124,12 @@ function path(home, gateway) {
 /**
  * The unmanaged queue of a line, which `aqmlab.households.line` computes in the same way.
  * @param {string} stated the number of packets or the milliseconds that the queue holds
- * @param {string} rate */
-function fifo(stated, rate) {
+ * @param {number} mbit the rate in Mbit/s */
+function fifo(stated, mbit) {
   const size = Number.parseFloat(stated);
   if (stated.endsWith("packets")) return `pfifo limit=${size}`;
-  const bits = Math.round(Number.parseFloat(rate) * 1e6);
-  return `bfifo limit=${Math.max(Math.floor((bits * size) / 8000), LEAST_BYTES)}B`;
-}
-
-/** The size of ten full-sized Ethernet frames, the minimum size of a modem's queue. */
-const LEAST_BYTES = 15_140;
-
-/** One rate of a tier; index 0 is the downlink. */
-export function rateOf(tier, at) {
-  return `${tier.replace(" Mbit/s", "").split("/")[at]} Mbit/s`;
+  const bits = Math.round(mbit * 1e6);
+  return `bfifo limit=${Math.max(Math.floor((bits * size) / 8000), choices.leastQueueBytes)}B`;
 }
 
 /**

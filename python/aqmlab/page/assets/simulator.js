@@ -5,8 +5,9 @@ import { ask } from "./ask.js";
 
 /**
  * @typedef {{key: string, request: string, isLong: boolean}} Job
- * @typedef {{worker: Worker | null, job: Job | null, isReady: boolean, timer: number}} Seat The
- *   place of a worker, which starts when its first job is due. The first place has short jobs only.
+ * @typedef {{worker: Worker | null, job: Job | null, isReady: boolean, problem: string,
+ *   timer: number}} Seat The place of a worker, which starts when its first job is due. The first
+ *   place has short jobs only. `problem` is empty unless the worker could not be started.
  * @typedef {{rtt_p50_ms: number | null, rtt_p95_ms: number | null,
  *   throughput_mean_mbit: number | null}} Medians over seeds, each of the worst direction
  * @typedef {{app: string, word: string, because: string, felt: string, medians: Medians}} Verdict
@@ -25,7 +26,7 @@ const MOST_MS = 300_000;
 
 /** A place without a worker. @returns {Seat} */
 function vacant() {
-  return { worker: null, job: null, isReady: false, timer: 0 };
+  return { worker: null, job: null, isReady: false, problem: "", timer: 0 };
 }
 
 export class Simulator {
@@ -48,13 +49,18 @@ export class Simulator {
   async start(cores) {
     this.source = workerSource();
     this.module = await WebAssembly.compile(await moduleBytes());
-    this.exported = (await WebAssembly.instantiate(this.module, {})).exports;
+    await this.instantiate();
     const workers = 1 + Math.max(1, Math.min(cores, 3));
     for (let place = 0; place < workers; place += 1) {
       if (place < Math.min(cores, 2)) this.startAt(place);
       else this.seats.push(vacant());
     }
     this.next();
+  }
+
+  /** Makes the instance that answers quick requests. */
+  async instantiate() {
+    this.exported = (await WebAssembly.instantiate(this.module, {})).exports;
   }
 
   /**
@@ -83,11 +89,20 @@ export class Simulator {
   }
 
   /**
-   * The immediate answer to a quick request; `null` before the start.
+   * The immediate answer to a quick request; `null` before the start, and if the instance traps. An
+   * instance that has trapped must not be reused, so a new one replaces it.
    * @param {object} request
    * @returns {any} */
   ask(request) {
-    return this.exported ? JSON.parse(ask(this.exported, JSON.stringify(request))) : null;
+    if (!this.exported) return null;
+    try {
+      return JSON.parse(ask(this.exported, JSON.stringify(request)));
+    } catch (error) {
+      console.error(error);
+      this.exported = undefined;
+      this.instantiate();
+      return null;
+    }
   }
 
   /** Whether the simulator answers requests. */
@@ -117,8 +132,11 @@ export class Simulator {
       this.next();
     };
     worker.onerror = (event) => {
+      event.preventDefault(); // the error is an answer, so it need not be in the console
       const problem = `the worker stopped: ${event.message}`;
-      this.take(seat, { error: { at: "simulator", problem } });
+      if (seat.isReady) this.take(seat, failure(problem));
+      else seat.problem = problem;
+      this.next();
     };
     worker.postMessage({ module: this.module });
     this.seats[place] = seat;
@@ -137,7 +155,7 @@ export class Simulator {
     const { job } = seat;
     this.stopAt(this.seats.indexOf(seat));
     const problem = "the simulation took longer than five minutes; make it shorter";
-    this.answered(job, { error: { at: "duration", problem } });
+    this.answered(job, failure(problem, "duration"));
     this.next();
   }
 
@@ -156,8 +174,14 @@ export class Simulator {
     if (!this.isUrgent) this.onAnswer(job.key);
   }
 
-  /** Gives waiting jobs to idle workers. */
+  /** Gives waiting jobs to idle workers. If no worker could be started, the jobs get an error. */
   next() {
+    const started = this.seats.filter(({ worker }) => worker !== null);
+    if (started.length > 0 && started.every(({ problem }) => problem)) {
+      const error = failure(started[0].problem);
+      for (const job of this.waiting.splice(0)) this.answered(job, error);
+      return;
+    }
     for (const [place, seat] of this.seats.entries()) {
       if (seat.job !== null) continue;
       const [job] = this.waiting;
@@ -175,6 +199,11 @@ export class Simulator {
       seat.worker.postMessage({ id: job.key, request: job.request });
     }
   }
+}
+
+/** The answer to a job that could not be simulated. */
+function failure(problem, at = "simulator") {
+  return /** @type {any} */ ({ error: { at, problem } });
 }
 
 /** The address of the worker's script, which a page in one file contains. */

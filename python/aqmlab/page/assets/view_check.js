@@ -83,7 +83,7 @@ function build() {
     el(
       "p",
       {},
-      "This link holds the whole household and an edited scenario. Nobody but its reader sees what stands behind the #.",
+      "This link holds the whole household and an edited scenario. Browsers do not send the part after # to a server.",
     ),
     el(
       "p",
@@ -102,7 +102,7 @@ function build() {
       el(
         "p",
         {},
-        "The simulation of the page is that of the command line. Save this scenario and run it:",
+        "The command line runs the same simulation. Save this scenario and run it:",
       ),
       el("pre", {}, "aqmlab run home.toml"),
       el(

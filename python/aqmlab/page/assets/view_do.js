@@ -2,8 +2,7 @@
 
 import { choices } from "./choices.js";
 import { byId, el, refill } from "./dom.js";
-import { shapes } from "./home.js";
-import { rateOf } from "./scenario.js";
+import { ratesOf, shapes } from "./home.js";
 
 const ON_RESTARTS =
   "Paste them into the gateway’s shell, as root. To undo them, restart the gateway: they do not outlive a restart.";
@@ -27,10 +26,11 @@ const shown = { system: "uci", isOpen: false };
  */
 function menuRates(home) {
   const names = { down: "download", up: "upload" };
+  const rates = ratesOf(home.tier);
   return Object.entries(names)
     .map(([way, name], at) => {
       if (!shapes(home.better, way)) return "";
-      const mbit = (Number.parseFloat(rateOf(home.tier, at)) * home.better[way]) / 100;
+      const mbit = (rates[at] * home.better[way]) / 100;
       return `${name} ${Number(mbit.toPrecision(3))} Mbit/s`;
     })
     .filter(Boolean)

@@ -2,7 +2,7 @@
 
 import { choices } from "./choices.js";
 import { byId, el, notify, refill } from "./dom.js";
-import { SPEEDS, carries, onOffer, ownTier, ratesOf, shapes, tiersOf } from "./home.js";
+import { SHARES, SPEEDS, carries, onOffer, ownTier, ratesOf, shapes, tiersOf } from "./home.js";
 import { capital, listed } from "./words.js";
 
 /**
@@ -27,7 +27,7 @@ export function showLine(home, change) {
       select("line-kind", "Kind of line", kinds, home.line, (line) =>
         change(onOffer({ ...home, line })),
       ),
-      select("rtt", "Servers are", DISTANCES, nearest(home.rtt), (rtt) =>
+      select("rtt", "Servers are", distances(home.rtt), String(home.rtt), (rtt) =>
         change({ ...home, rtt: +rtt }),
       ),
     ),
@@ -53,11 +53,11 @@ const DISTANCES = [
   ["150", "overseas (150 ms)"],
 ];
 
-function nearest(rtt) {
-  const known = DISTANCES.map(([ms]) => +ms);
-  return String(
-    known.reduce((best, ms) => (Math.abs(ms - rtt) < Math.abs(best - rtt) ? ms : best)),
-  );
+/** The list of distances, with the home's own round-trip time in ms. @param {number} rtt */
+function distances(rtt) {
+  if (DISTANCES.some(([ms]) => +ms === rtt)) return DISTANCES;
+  const all = [...DISTANCES, [String(rtt), `${rtt} ms away`]];
+  return all.sort(([one], [other]) => +one - +other);
 }
 
 function select(id, title, options, value, set) {
@@ -150,8 +150,8 @@ function gateway(side, title, home, change) {
     const slider = el("input", {
       type: "range",
       id,
-      min: 70,
-      max: 100,
+      min: SHARES[0],
+      max: SHARES[1],
       step: 1,
       "data-key": id,
       "aria-valuetext": `${now[way]} % of the line, ${words}`,
