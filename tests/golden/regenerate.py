@@ -26,11 +26,13 @@ TRIALS = {
     "autorate": ("autorate", {}),
     "boerlage2016-d6": ("boerlage2016-d6", {}),
     "household": ("household", {}),
+    "lan": ("rrul", {"path.lan": "10 Mbit/s"}),
     # With a shorter interval, the twenty seconds contain both stages and both directions.
     "rpm": ("rpm", {"apps.rpm.interval": "1 s"}),
     "rrul": ("rrul", {}),
     "shaper": ("shaper", {}),
     "web-under-load": ("web-under-load", {}),
+    "wifi": ("rrul", {"path.wifi": {"mcs": "7", "qdisc": "codel"}, "path.rate": "100 Mbit/s"}),
 }
 CONDITIONS = {"autorate": 2}
 """The number of the condition of a trial, if it is not the first."""

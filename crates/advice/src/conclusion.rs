@@ -1,14 +1,14 @@
 //! The conclusion of the advice, from the verdicts of the cases that were run: the sufficient
-//! tiers, the better gateway, its gains and its costs.
+//! tiers, and the gains and the costs of the better gateway.
 //!
-//! `headline.rs` decides whether the gateway, the tier or both are the cause of a bad service.
+//! `choice.rs` chooses the better gateway. `headline.rs` decides whether the gateway, the tier or both are the cause of a bad service.
 
 use aqmlab_verdict::{Report, Service, Word};
 
+use crate::choice;
 use crate::evidence::{Candidate, Case, Evidence, is_transfer, is_worse_than, round_trip_limit};
-use crate::facts::{
-    Better, ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount,
-};
+use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount};
+use crate::words;
 
 /// The maximum number of applications that a sentence names.
 const MOST_NAMED: usize = 4;
@@ -20,12 +20,13 @@ const MOST_SENTENCES: usize = 3;
 /// tier.
 pub(crate) fn of(known: &Evidence) -> Conclusion {
     let gateways: Vec<_> = known.gateways.iter().map(|one| result(known, one)).collect();
-    let better = better(known, &gateways);
-    let served = better.as_ref().map(|(_, served)| served.clone());
-    let compared_at = known.today_tier.clone().or(served);
+    let better = choice::better(known, &gateways);
+    let tier = better.as_ref().map(|better| better.tier.clone());
+    let compared_at = known.today_tier.clone().or(tier);
     let compared_at = compared_at.or_else(|| known.tiers.last().cloned()).unwrap_or_default();
     let now = known.gateways.first().and_then(|today| today.at(&compared_at));
-    let then = better.as_ref().and_then(|(at, _)| known.gateways[*at].at(&compared_at));
+    let replacing = better.as_ref().filter(|better| !better.is_for_slower_tier);
+    let then = replacing.and_then(|better| known.gateway(&better.name)?.at(&compared_at));
     let pair = now.zip(then);
     let cases = known.gateways.iter().flat_map(|gateway| &gateway.cases);
     let fastest = cases.max_by_key(|case| known.order(&case.tier));
@@ -33,10 +34,7 @@ pub(crate) fn of(known: &Evidence) -> Conclusion {
         seeds: known.seeds(),
         fastest: fastest.map(|case| case.tier.clone()).unwrap_or_default(),
         spoiled: now.map(|now| spoiled(known, now)).unwrap_or_default(),
-        better: better.map(|(at, served)| Better {
-            name: gateways[at].name.clone(),
-            tier: if then.is_some_and(Case::serves) { compared_at.clone() } else { served },
-        }),
+        better,
         gains: pair.map(|(now, then)| gains(known, now, then)).unwrap_or_default(),
         costs: pair.map(|(now, then)| costs(known, now, then)).unwrap_or_default(),
         gateways,
@@ -44,20 +42,42 @@ pub(crate) fn of(known: &Evidence) -> Conclusion {
     }
 }
 
-/// Returns the descriptions of applications, each once. If there are more than [`MOST_NAMED`], the
+/// Returns the descriptions of some applications of a case. A description states how many of the
+/// applications with the same description are meant. If there are more than [`MOST_NAMED`], the
 /// last text states the number of descriptions that are left out.
-pub(crate) fn named<'a>(known: &Evidence, apps: impl Iterator<Item = &'a Report>) -> Vec<String> {
-    let mut names = Vec::new();
-    for name in apps.map(|verdict| known.words(&verdict.app)) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+pub(crate) fn named<'a>(
+    known: &Evidence,
+    case: &Case,
+    apps: impl Iterator<Item = &'a Report>,
+) -> Vec<String> {
+    let mut names: Vec<_> =
+        grouped(known, apps).iter().map(|group| described(known, case, group)).collect();
     if names.len() > MOST_NAMED {
         let others = names.split_off(MOST_NAMED - 1).len();
         names.push(format!("{others} others"));
     }
     names
+}
+
+/// Returns applications in groups that have the same description and the same kind.
+fn grouped<'a>(
+    known: &Evidence,
+    apps: impl Iterator<Item = &'a Report>,
+) -> Vec<Vec<&'a Report>> {
+    let mut groups: Vec<Vec<&Report>> = Vec::new();
+    for one in apps {
+        match groups.iter_mut().find(|group| known.are_copies(group[0], one)) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+/// Returns the description of a group of [`grouped`], whose applications belong to a case.
+fn described(known: &Evidence, case: &Case, group: &[&Report]) -> String {
+    let total = case.verdicts.iter().filter(|one| known.are_copies(one, group[0])).count();
+    words::copies(&known.words(&group[0].app), group.len(), total)
 }
 
 fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
@@ -71,18 +91,20 @@ fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
     let exceptions =
         cases.iter().skip(first.unwrap_or(cases.len())).filter(|case| case.service().bad > 0);
     let tier = |case: &Case| case.tier.clone();
+    let tolerable = |at: usize| named(known, &cases[at], cases[at].tolerable());
     GatewayResult {
         name: gateway.name.clone(),
         title: gateway.title.clone(),
         served: first.map(|at| tier(&cases[at])),
         well: well.map(tier),
+        tolerable: first.map(tolerable).unwrap_or_default(),
         failed: failed.filter(|_| first.is_some()).map(tier),
-        failing: failed.map(|case| named(known, case.bad())).unwrap_or_default(),
+        failing: failed.map(|case| named(known, case, case.bad())).unwrap_or_default(),
         by_median: failed.map(|case| by_median(known, cases, case, first)).unwrap_or_default(),
         seeds_served: first.map_or(0, |at| cases[at].seeds_served(known.seeds())),
         exceptions: exceptions.map(tier).collect(),
         setbacks: cases.windows(2).filter_map(|pair| setback(known, pair)).collect(),
-        tiers: cases.iter().map(counted).collect(),
+        tiers: cases.iter().map(|case| counted(known, case)).collect(),
     }
 }
 
@@ -97,46 +119,21 @@ fn setback(known: &Evidence, pair: &[Case]) -> Option<Setback> {
     (rank(faster) > rank(slower)).then(|| Setback {
         tier: faster.tier.clone(),
         slower: slower.tier.clone(),
-        apps: named(known, faster.verdicts.iter().filter(is_worse)),
+        apps: named(known, faster, faster.verdicts.iter().filter(is_worse)),
     })
 }
 
-fn counted(case: &Case) -> TierCount {
+fn counted(known: &Evidence, case: &Case) -> TierCount {
     let service = case.service();
     let Service { judged, bad, good } = service;
-    TierCount { tier: case.tier.clone(), judged, served: judged - bad, good, word: service.word() }
-}
-
-/// Returns the position of the gateway that serves everyone at the slowest tier, and this tier. If
-/// gateways have the same tier, the gateway that serves everyone in the most seeds comes first.
-/// Further ties are decided by the fewest applications that are not good, then by whether a
-/// household can set up the gateway, and then by the order of the list. Returns `None` if today's
-/// gateway comes first, or if no gateway serves everyone.
-fn better(known: &Evidence, results: &[GatewayResult]) -> Option<(usize, String)> {
-    let rank = |at: usize| {
-        let served = results[at].served.as_ref()?;
-        let gateway = &known.gateways[at];
-        let not_good = gateway.at(served).map_or(0, |case| case.service().not_good());
-        let seeds_missed = known.seeds().saturating_sub(results[at].seeds_served);
-        let is_elsewhere = at != 0 && !gateway.is_at_home;
-        let order = (known.order(served), seeds_missed, not_good, is_elsewhere, at);
-        Some((order, at, served))
-    };
-    let (_, at, served) = (0..results.len()).filter_map(rank).min()?;
-    (at != 0).then(|| (at, served.clone()))
-}
-
-/// Returns the name of the gateway, other than today's, with the fewest bad applications at a tier.
-/// Ties are decided by the fewest applications that are not good, and then by the order of the
-/// list. A gateway without measurements at this tier comes last. Returns `None` if today's gateway
-/// is the only one.
-pub(crate) fn closest<'a>(known: &'a Evidence, tier: &str) -> Option<&'a String> {
-    let rank = |gateway: &&Candidate| {
-        let service = gateway.at(tier).map(Case::service);
-        let service = service.filter(|service| service.judged > 0);
-        service.map_or((true, 0, 0), |service| (false, service.bad, service.not_good()))
-    };
-    known.gateways.iter().skip(1).min_by_key(rank).map(|gateway| &gateway.name)
+    TierCount {
+        tier: case.tier.clone(),
+        judged,
+        served: judged - bad,
+        good,
+        word: service.word(),
+        seeds_served: case.seeds_served(known.seeds()),
+    }
 }
 
 /// Returns the tiers that would suffice by the median of the round-trip times for the applications
@@ -162,7 +159,7 @@ fn by_median(
         }
     }
     let told = |(at, apps): (usize, Vec<&Report>)| ByMedian {
-        apps: named(known, apps.into_iter()),
+        apps: named(known, failed, apps.into_iter()),
         tier: cases[at].tier.clone(),
     };
     found.into_iter().map(told).collect()
@@ -181,12 +178,15 @@ fn first_by_median(cases: &[Case], app: &str, limit_ms: f64) -> Option<usize> {
 }
 
 fn spoiled(known: &Evidence, now: &Case) -> Vec<Spoiled> {
-    let told = |verdict: &Report| Spoiled {
-        app: known.words(&verdict.app),
-        felt: verdict.felt.clone(),
-        because: verdict.because.clone(),
+    let told = |group: Vec<&Report>| Spoiled {
+        app: described(known, now, &group),
+        felt: group[0].felt.clone(),
+        because: match group[..] {
+            [only] => only.because.clone(),
+            _ => format!("in the first of them, {}", group[0].because),
+        },
     };
-    few(now.bad().map(told), |one| &one.app)
+    few(grouped(known, now.bad()).into_iter().map(told), |one| &one.app)
 }
 
 /// Returns up to [`MOST_SENTENCES`] interactive applications that get a better verdict and have
@@ -198,7 +198,7 @@ fn gains(known: &Evidence, now: &Case, then: &Case) -> Vec<Gain> {
         let (today_ms, better_ms) = (verdict.medians.rtt_p95_ms?, other.medians.rtt_p95_ms?);
         let is_shorter = 0.0 < better_ms && better_ms < today_ms;
         (is_shorter && is_worse_than(verdict, other)).then(|| {
-            let app = known.words(&verdict.app);
+            let app = described(known, now, &[verdict]);
             (verdict.word, Gain { app, today_ms, better_ms })
         })
     };
@@ -233,6 +233,7 @@ fn costs(known: &Evidence, now: &Case, then: &Case) -> Vec<Cost> {
         let count = all.len() as f64;
         let (today, better): (Vec<_>, Vec<_>) = all.into_iter().unzip();
         let of = |rates: Vec<f64>| rates.iter().sum::<f64>() / count;
+        let app = words::each(&app, today.len());
         Cost { app, today_mbit: of(today), better_mbit: of(better) }
     };
     let mut costs: Vec<_> = found.into_iter().map(mean).collect();

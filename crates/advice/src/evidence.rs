@@ -68,6 +68,16 @@ impl Evidence {
         known.map_or_else(|| app.to_owned(), |known| words::owned(&known.who, &known.title))
     }
 
+    /// Returns the gateway with a name, if there is one.
+    pub(crate) fn gateway(&self, name: &str) -> Option<&Candidate> {
+        self.gateways.iter().find(|gateway| gateway.name == name)
+    }
+
+    /// Returns whether two applications have the same description and the same kind.
+    pub(crate) fn are_copies(&self, one: &Report, other: &Report) -> bool {
+        one.kind == other.kind && self.words(&one.app) == self.words(&other.app)
+    }
+
     /// Returns the smallest number of seeds of any case; zero without cases.
     pub(crate) fn seeds(&self) -> usize {
         let cases = self.gateways.iter().flat_map(|gateway| &gateway.cases);
@@ -86,6 +96,11 @@ impl Case {
     /// Returns the verdicts on the applications that are bad.
     pub(crate) fn bad(&self) -> impl Iterator<Item = &Report> {
         self.verdicts.iter().filter(|verdict| verdict.word == Word::Bad)
+    }
+
+    /// Returns the verdicts on the applications that are tolerable.
+    pub(crate) fn tolerable(&self) -> impl Iterator<Item = &Report> {
+        self.verdicts.iter().filter(|verdict| verdict.word == Word::Tolerable)
     }
 
     /// Returns the numbers of applications with each verdict.

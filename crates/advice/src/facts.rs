@@ -30,14 +30,18 @@ pub struct Conclusion {
     pub costs: Vec<Cost>,
 }
 
-/// The gateway that serves everyone at the slowest tier.
+/// The recommended gateway. It serves the household better at the tier `compared_at`, or it only
+/// lets a slower tier suffice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Better {
     /// The gateway's name, as in [`GatewayResult::name`].
     pub name: String,
     /// The tier for which the gateway is set up. It is the tier `compared_at` if the gateway serves
-    /// everyone there, and otherwise the gateway's slowest sufficient tier.
+    /// the household better there, and otherwise the gateway's slowest sufficient tier.
     pub tier: String,
+    /// Whether the household needs no other gateway at the tier `compared_at`, and this gateway
+    /// only lets the slower tier `tier` suffice. There are then no gains and no costs.
+    pub is_for_slower_tier: bool,
 }
 
 /// A gateway with the tiers that suffice.
@@ -51,6 +55,8 @@ pub struct GatewayResult {
     pub served: Option<String>,
     /// The slowest tested tier at which applications were judged and all of them are good.
     pub well: Option<String>,
+    /// The applications that are tolerable and not good at the tier `served`, in plain words.
+    pub tolerable: Vec<String>,
     /// The next slower tested tier than `served`, which does not suffice. `None` if no slower tier
     /// was tested, or if no tier suffices.
     pub failed: Option<String>,
@@ -85,6 +91,8 @@ pub struct TierCount {
     pub good: usize,
     /// The worst verdict on a judged application; `no data` without a judged application.
     pub word: Word,
+    /// The number of seeds in which applications were judged and none of them is bad.
+    pub seeds_served: usize,
 }
 
 /// A tier that suffices for some applications by the median of their round-trip times.

@@ -4,9 +4,11 @@ use aqmlab_verdict::{Report, Word};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::choice::closest;
 use crate::conclusion::named;
 use crate::evidence::{Case, Evidence, got_worse};
-use crate::words::listed;
+use crate::facts::Conclusion;
+use crate::words::{agreeing, doubt, is_doubtful, listed};
 
 /// The cause of an unsatisfactory service at a tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -14,8 +16,8 @@ use crate::words::listed;
 pub enum Cause {
     /// Today's gateway at this tier is enough.
     Fine,
-    /// Today's gateway: at this tier, only the other gateway is enough, or both are enough and only
-    /// the other gateway makes everything good.
+    /// Today's gateway: at this tier, only the other gateway is enough, or both are enough and the
+    /// other gateway is better.
     Gateway,
     /// The tier: with the other gateway, no fewer applications are bad.
     Tier,
@@ -34,11 +36,14 @@ pub struct Headline {
     pub text: String,
 }
 
-/// Returns the answer at a tier, from the cases of today's gateway and the gateway `other`. Returns
-/// `None` unless both gateways were run at this tier.
-pub(crate) fn of(known: &Evidence, tier: &str, other: &str) -> Option<Headline> {
-    let now = known.gateways.first()?;
-    let then = known.gateways.iter().find(|gateway| gateway.name == other)?;
+/// Returns the answer at the tier of the comparison. It compares today's gateway with the better
+/// gateway or, if no gateway is better at this tier, with the other gateway that has the fewest bad
+/// applications. Returns `None` unless both gateways were run at this tier.
+pub(crate) fn of(known: &Evidence, conclusion: &Conclusion) -> Option<Headline> {
+    let tier = &conclusion.compared_at;
+    let recommended = conclusion.better.as_ref().filter(|better| !better.is_for_slower_tier);
+    let other = recommended.map(|better| &better.name).or_else(|| closest(known, tier))?;
+    let (now, then) = (known.gateways.first()?, known.gateway(other)?);
     let (today, better) = (now.at(tier)?, then.at(tier)?);
     for (gateway, case) in [(now, today), (then, better)] {
         if case.service().judged == 0 {
@@ -47,18 +52,9 @@ pub(crate) fn of(known: &Evidence, tier: &str, other: &str) -> Option<Headline> 
         }
     }
     let (kind, text) = match (today.serves(), better.serves()) {
-        (true, _) if today.service().is_well() => {
-            (Cause::Fine, "everything is good with the router that you have".to_owned())
-        }
-        (true, true) if better.service().is_well() => (
-            Cause::Gateway,
-            "nobody is badly off today, and a better router makes everything good".to_owned(),
-        ),
-        (true, _) => (Cause::Fine, "nobody is badly off with the router that you have".to_owned()),
-        (false, true) => {
-            let suffer = suffering(&named(known, today.bad()));
-            (Cause::Gateway, format!("it is your router, not your speed: {suffer}"))
-        }
+        (true, _) if recommended.is_some() => (Cause::Gateway, improved(known, today, better)),
+        (true, _) => (Cause::Fine, enough(known, today)),
+        (false, true) => (Cause::Gateway, helped(known, today, better)),
         (false, false) if better.bad().count() < today.bad().count() => (
             Cause::Both,
             format!("it is both your router and your speed: {}", both(known, today, better)),
@@ -68,6 +64,54 @@ pub(crate) fn of(known: &Evidence, tier: &str, other: &str) -> Option<Headline> 
         }
     };
     Some(Headline { kind, text: format!("At {tier}, {text}.") })
+}
+
+/// Returns a text for a tier at which today's router serves everyone and no other is recommended.
+fn enough(known: &Evidence, today: &Case) -> String {
+    let seeds = known.seeds();
+    if let Some(doubt) = doubt(seeds, today.seeds_served(seeds)) {
+        format!("nobody is badly off with the router that you have {doubt}")
+    } else if today.service().is_well() {
+        "everything is good with the router that you have".to_owned()
+    } else {
+        let tolerable = tolerable(&named(known, today, today.tolerable()));
+        format!("nobody is badly off with the router that you have, but {tolerable}")
+    }
+}
+
+/// Returns a text for a tier at which both routers serve everyone and the better one does more.
+fn improved(known: &Evidence, today: &Case, better: &Case) -> String {
+    let seeds = known.seeds();
+    if let Some(doubt) = doubt(seeds, today.seeds_served(seeds)) {
+        let missed = seeds - better.seeds_served(seeds);
+        let missed = if missed == 0 { "none".to_owned() } else { missed.to_string() };
+        return format!(
+            "nobody is badly off today {doubt}; with a better router, somebody was in {missed}"
+        );
+    }
+    if better.service().is_well() {
+        let tolerable = tolerable(&named(known, today, today.tolerable()));
+        return format!("{tolerable} today, and a better router makes everything good");
+    }
+    let becomes_good = |then: &&Report| {
+        let now = today.verdict(&then.app).map(|now| now.word);
+        then.word == Word::Good && now != Some(Word::Good)
+    };
+    let names = named(known, better, better.verdicts.iter().filter(becomes_good));
+    format!("nobody is badly off today, and a better router makes {} good", listed(&names))
+}
+
+/// Returns a text for a tier at which only the better router serves everyone.
+fn helped(known: &Evidence, today: &Case, better: &Case) -> String {
+    let suffer = suffering(&named(known, today, today.bad()));
+    let (seeds, served) = (known.seeds(), better.seeds_served(known.seeds()));
+    let doubt = if is_doubtful(seeds, served) {
+        let missed = seeds - served;
+        format!("; even with a better router, somebody suffers in {missed} of {seeds} simulations")
+    } else {
+        String::new()
+    };
+    format!("it is your router, not your speed: {suffer}{doubt}")
 }
 
 /// Returns a text that names the applications that are bad only with today's router, and the
@@ -80,16 +124,27 @@ fn both(known: &Evidence, today: &Case, better: &Case) -> String {
     let is_worse =
         |then: &&Report| today.verdict(&then.app).is_some_and(|now| got_worse(now, then));
     let (worse, same): (Vec<_>, Vec<_>) = better.bad().partition(is_worse);
-    let mut parts = vec![format!("a better router helps {}", listed(&named(known, helped)))];
+    let helped = named(known, today, helped);
+    let same = others(named(known, better, same.into_iter()), &helped);
+    let worse = others(named(known, better, worse.into_iter()), &[&helped[..], &same].concat());
+    let mut parts = Vec::new();
     if !same.is_empty() {
-        parts.push(format!("{} even so", suffering(&named(known, same.into_iter()))));
+        parts.push(format!("{} even so", suffering(&same)));
     }
     if !worse.is_empty() {
-        let names = named(known, worse.into_iter());
-        parts.push(format!("{} more than today", suffering(&names)));
+        parts.push(format!("{} more than today", suffering(&worse)));
     }
-    let last = parts.split_off(1).join(", and ");
-    format!("{}, but {last}", parts[0])
+    format!("a better router helps {}, but {}", listed(&helped), parts.join(", and "))
+}
+
+/// Returns `names` with "another of" for "one of" if `named` already has one of the same
+/// applications.
+fn others(names: Vec<String>, named: &[String]) -> Vec<String> {
+    let other = |name: String| match name.strip_prefix("one of ") {
+        Some(of) if named.contains(&name) => format!("another of {of}"),
+        _ => name,
+    };
+    names.into_iter().map(other).collect()
 }
 
 /// Returns a text that names the applications that are bad with both routers. If there are none,
@@ -98,9 +153,9 @@ fn either(known: &Evidence, today: &Case, better: &Case) -> String {
     let in_both = better
         .bad()
         .filter(|then| today.verdict(&then.app).is_some_and(|now| now.word == Word::Bad));
-    let names = named(known, in_both);
+    let names = named(known, better, in_both);
     if names.is_empty() {
-        let [now, then] = [today, better].map(|case| suffering(&named(known, case.bad())));
+        let [now, then] = [today, better].map(|case| suffering(&named(known, case, case.bad())));
         format!("{now} today, and {then} with a better router")
     } else {
         format!("{} with either router", suffering(&names))
@@ -108,5 +163,9 @@ fn either(known: &Evidence, today: &Case, better: &Case) -> String {
 }
 
 fn suffering(names: &[String]) -> String {
-    format!("{} {}", listed(names), if names.len() == 1 { "suffers" } else { "suffer" })
+    format!("{} {}", listed(names), agreeing(names, "suffers", "suffer"))
+}
+
+fn tolerable(names: &[String]) -> String {
+    format!("{} {} only tolerable", listed(names), agreeing(names, "is", "are"))
 }

@@ -12,7 +12,8 @@
 //! | Module       | Holds                                                              |
 //! |--------------|--------------------------------------------------------------------|
 //! | `evidence`   | the runs on which the advice rests                                 |
-//! | `conclusion` | the sufficient tiers, the better gateway, its gains and its costs  |
+//! | `conclusion` | the sufficient tiers, and the better gateway's gains and costs     |
+//! | `choice`     | the better gateway                                                 |
 //! | `facts`      | the facts of a conclusion                                          |
 //! | `sentences`  | the conclusion as sentences                                        |
 //! | `headline`   | the answer in one sentence: the router, the speed, or both         |
@@ -22,6 +23,7 @@
 //! | `words`      | numbers and lists in the form for people                           |
 
 mod cake;
+mod choice;
 mod conclusion;
 mod device;
 mod dummynet;
@@ -93,16 +95,14 @@ pub struct Advice {
 
 /// Returns the advice that follows from the runs in `evidence`.
 ///
-/// The headline compares today's gateway with the better gateway. If no gateway is better, the
-/// headline compares today's gateway with the other gateway that has the fewest bad applications at
-/// [`Conclusion::compared_at`]. If several gateways have equally few, the gateway with the fewest
-/// applications that are not good is compared.
+/// The headline compares today's gateway with the better gateway. If no gateway is better at
+/// [`Conclusion::compared_at`], the headline compares today's gateway with the other gateway that
+/// has the fewest bad applications there. If several gateways have equally few, the gateway with
+/// the fewest applications that are not good is compared.
 pub fn advice_from(evidence: &Evidence) -> Advice {
     let conclusion = conclusion::of(evidence);
-    let other = conclusion.better.as_ref().map(|better| &better.name);
-    let other = other.or_else(|| conclusion::closest(evidence, &conclusion.compared_at));
     Advice {
-        headline: other.and_then(|name| headline::of(evidence, &conclusion.compared_at, name)),
+        headline: headline::of(evidence, &conclusion),
         sentences: sentences::of(&conclusion),
         conclusion,
     }

@@ -5,14 +5,15 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled};
-use crate::words::{capital, listed, rate, time};
+use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount};
+use crate::words::{agreeing, capital, doubt, listed, rate, time};
 
 /// The subject of a sentence, which decides its place in the advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum About {
-    /// The slowest sufficient tier of a gateway, or the absence of a better gateway.
+    /// The slowest sufficient tier of a gateway, the slower tier that would suffice with another
+    /// gateway, or the absence of a better gateway.
     Tier,
     /// An application that today's gateway does not serve.
     Spoils,
@@ -40,14 +41,18 @@ pub(crate) fn of(known: &Conclusion) -> Vec<Sentence> {
     for gateway in &known.gateways {
         say(About::Tier, tier(gateway, known));
     }
-    if known.better.is_none() {
-        say(About::Tier, no_better(known));
+    let name = known.better.as_ref().map(|better| &better.name);
+    let better = known.gateways.iter().find(|one| Some(&one.name) == name);
+    match better {
+        None => say(About::Tier, no_better(known)),
+        Some(better) if known.better.as_ref().is_some_and(|one| one.is_for_slower_tier) => {
+            say(About::Tier, slower(better, known));
+        }
+        Some(_) => {}
     }
     for one in &known.spoiled {
         say(About::Spoils, spoiled(one, &known.compared_at));
     }
-    let name = known.better.as_ref().map(|better| &better.name);
-    let better = known.gateways.iter().find(|one| Some(&one.name) == name);
     if let Some(GatewayResult { title: better, .. }) = better {
         known.gains.iter().for_each(|one| say(About::Gain, gain(one, better)));
         known.costs.iter().for_each(|one| say(About::Cost, cost(one, better)));
@@ -78,15 +83,23 @@ fn tier(gateway: &GatewayResult, known: &Conclusion) -> String {
             gateway.title,
             known.fastest,
             listed(&gateway.failing),
-            if gateway.failing.len() == 1 { "is" } else { "are" }
+            agreeing(&gateway.failing, "is", "are")
         );
     };
+    let doubt = doubt(known.seeds, gateway.seeds_served);
     let beside = match &gateway.failed {
+        None if doubt.is_some() => "; it is the slowest of the list.".to_owned(),
         None => ", and the slowest of the list.".to_owned(),
         Some(failed) if gateway.failing.is_empty() => {
             format!("; at {failed} nothing was measured.")
         }
         Some(failed) => format!("; at {failed} {} would suffer.", listed(&gateway.failing)),
+    };
+    let tolerable = if gateway.tolerable.is_empty() {
+        String::new()
+    } else {
+        let verb = agreeing(&gateway.tolerable, "is", "are");
+        format!(" At {served}, {} {verb} only tolerable.", listed(&gateway.tolerable))
     };
     let well = match &gateway.well {
         Some(well) if well != served => format!(" Everything is good from {well}."),
@@ -99,25 +112,51 @@ fn tier(gateway: &GatewayResult, known: &Conclusion) -> String {
     } else {
         format!(" Faster does not always help: {} fails.", listed(&gateway.exceptions))
     };
+    let doubt = doubt.map(|doubt| format!(" {doubt}")).unwrap_or_default();
     format!(
         "With {title}, {served} is the slowest speed at which nobody is badly \
-         off{beside}{well}{others}"
+         off{doubt}{beside}{tolerable}{well}{others}"
+    )
+}
+
+/// Returns a sentence on a gateway that only lets a slower tier suffice.
+fn slower(better: &GatewayResult, known: &Conclusion) -> String {
+    let tier = better.served.as_deref().unwrap_or_default();
+    let enough = match doubt(known.seeds, better.seeds_served) {
+        None => "would be enough".to_owned(),
+        Some(doubt) => format!("would be enough {doubt} badly off"),
+    };
+    format!(
+        "You need no other router at {}. With {}, {tier} {enough}.",
+        known.compared_at, better.title
     )
 }
 
 fn no_better(known: &Conclusion) -> String {
+    let at = |one: &GatewayResult| {
+        let count = one.tiers.iter().find(|count| count.tier == known.compared_at)?;
+        let does_serve = |count: &&TierCount| count.judged > 0 && count.served == count.judged;
+        Some(count).filter(does_serve).map(|count| count.good)
+    };
+    let mut gateways = known.gateways.iter().map(at);
+    let (today, others) = (gateways.next().flatten(), gateways.max().flatten());
     if known.gateways.iter().all(|one| one.served.is_none() && one.failing.is_empty()) {
         "No router can be recommended: nothing was measured.".to_owned()
     } else if known.gateways.iter().all(|one| one.served.is_none()) {
         "No router serves everybody here: the applications need more than these speeds.".to_owned()
+    } else if others > today {
+        "No other router lets a slower speed suffice: today's is enough.".to_owned()
+    } else if today.is_none() {
+        format!("No other router serves everybody at {}.", known.compared_at)
     } else {
-        "No other router does better: today's is enough.".to_owned()
+        format!("No other router does better at {}: today's is enough.", known.compared_at)
     }
 }
 
 fn spoiled(one: &Spoiled, tier: &str) -> String {
     let felt = if one.felt.is_empty() { String::new() } else { format!(": {}", one.felt) };
-    format!("At {tier} with today's router, {} suffers{felt}.", one.app)
+    let verb = agreeing(std::slice::from_ref(&one.app), "suffers", "suffer");
+    format!("At {tier} with today's router, {} {verb}{felt}.", one.app)
 }
 
 fn sure(gateway: &GatewayResult, seeds: usize) -> Option<String> {
@@ -140,7 +179,7 @@ fn setback(one: &Setback, gateway: &GatewayResult) -> String {
         "With {}, {} {} worse at {} than at {}: a faster line is not always better.",
         gateway.title,
         listed(&one.apps),
-        if one.apps.len() == 1 { "does" } else { "do" },
+        agreeing(&one.apps, "does", "do"),
         one.tier,
         one.slower
     )
@@ -197,6 +236,7 @@ mod tests {
             title: "today's router".to_owned(),
             served: Some("100/40 Mbit/s".to_owned()),
             well: Some("100/40 Mbit/s".to_owned()),
+            tolerable: vec![],
             failed: Some("50/20 Mbit/s".to_owned()),
             failing: vec!["the game".to_owned(), "the call".to_owned()],
             by_median: vec![ByMedian {
@@ -217,7 +257,11 @@ mod tests {
             gateways,
             compared_at: "12/1 Mbit/s".to_owned(),
             spoiled: vec![],
-            better: Some(Better { name: "sqm".to_owned(), tier: "100/40 Mbit/s".to_owned() }),
+            better: Some(Better {
+                name: "sqm".to_owned(),
+                tier: "100/40 Mbit/s".to_owned(),
+                is_for_slower_tier: false,
+            }),
             gains: vec![],
             costs: vec![],
         }

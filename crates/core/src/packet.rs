@@ -154,6 +154,12 @@ impl Direction {
         }
     }
 
+    /// Returns the side that sends packets of this direction.
+    #[inline]
+    pub const fn sender(self) -> Side {
+        self.receiver().peer()
+    }
+
     /// Returns the direction's index in [`Direction::BOTH`].
     #[inline]
     pub const fn index(self) -> usize {

@@ -22,8 +22,8 @@ use batch::{BATCH, SMALL_BATCH};
 /// lost. `spp` searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
 const OVERTAKEN: usize = 8_192;
 /// The maximum number of packets that a meter stores. It bounds the memory on a path that no longer
-/// delivers, and exceeds every bandwidth-delay product.
-const BETWEEN_TAPS: usize = 1 << 20;
+/// delivers. It exceeds the number of full-sized packets that 10 Gbit/s carry in 5 s.
+const BETWEEN_TAPS: usize = 1 << 22;
 /// The maximum number of bins allocated in advance, more than any figure shows.
 const ROOM: usize = 1 << 16;
 

@@ -406,9 +406,16 @@ impl Port {
     }
 
     /// Moves the dropped packets that the port keeps to `into`. The driver can reuse their memory.
-    /// The port keeps only a few of them, and frees the others.
+    /// The port keeps only a few of them, and frees the others, unless [`Port::keep_all_drops`] was
+    /// called.
     pub fn reclaim(&mut self, into: &mut Vec<Packet>) {
         into.append(&mut self.log.discarded);
+    }
+
+    /// Lets the port keep every packet that it drops. The driver must call [`Port::reclaim`] after
+    /// each call that may drop packets.
+    pub fn keep_all_drops(&mut self) {
+        self.log.keeps_all = true;
     }
 
     /// Changes the rate of the discipline's own shaper. The packet that was just sent remains
@@ -475,6 +482,8 @@ pub struct PortLog {
     pub digest: Digest,
     /// Up to [`KEPT`] packets that were dropped, until [`Port::reclaim`] takes them.
     discarded: Vec<Packet>,
+    /// Whether `discarded` has no limit.
+    keeps_all: bool,
 }
 
 fn bump(counts: &mut Vec<u64>, flow: u32) {
@@ -508,7 +517,7 @@ impl Log for PortLog {
     }
 
     fn discard(&mut self, packet: Packet) {
-        if self.discarded.len() < KEPT {
+        if self.discarded.len() < KEPT || self.keeps_all {
             self.discarded.push(packet);
         }
     }

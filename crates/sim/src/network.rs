@@ -197,7 +197,10 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    pub(crate) fn add_link(&mut self, name: String, port: Port, own: bool) {
+    pub(crate) fn add_link(&mut self, name: String, mut port: Port, own: bool) {
+        if own {
+            port.keep_all_drops();
+        }
         let slot = self.agenda.register(NetworkActor::Link(self.links.len() as u32));
         self.links.push(Link { name, port, slot, own, radio: None, called: Instant::NEVER });
     }
@@ -372,9 +375,9 @@ impl<O: Observer> Network<O> {
     fn offer(&mut self, index: usize, packet: Packet, entrance: Entrance) {
         let now = self.now;
         let link = &mut self.links[index];
-        if link.own && entrance == Entrance::Host {
+        if link.own {
             rare();
-            self.own.enter(&packet);
+            return self.offer_to_own_link(index, packet, entrance);
         }
         if link.port.is_idle(now) && link.radio.is_none() {
             let packet = link.port.pass(packet, now);
@@ -385,6 +388,21 @@ impl<O: Observer> Network<O> {
         if link.called == Instant::NEVER || !link.port.is_busy(now) {
             rare();
             self.pump_idle(index);
+        }
+    }
+
+    /// Does what [`Self::offer`] does, for a link that belongs to hosts.
+    #[inline(never)]
+    fn offer_to_own_link(&mut self, index: usize, packet: Packet, entrance: Entrance) {
+        let sending = (entrance == Entrance::Host).then(|| {
+            self.own.enter(&packet);
+            (packet.conn, packet.direction.sender())
+        });
+        let link = &mut self.links[index];
+        link.port.offer(packet, self.now);
+        self.own.take_drops(&mut link.port, sending);
+        if link.called == Instant::NEVER || !link.port.is_busy(self.now) {
+            self.pump(index);
         }
     }
 
@@ -500,9 +518,12 @@ impl<O: Observer> Beyond<'_, O> {
         if let Some(mut packet) = packet {
             let departure = link.port.start(&packet, self.now);
             self.observer.departed(index, &packet, departure);
-            if link.own && packet.hop == 0 {
+            if link.own {
                 rare();
-                self.own.leave(&packet);
+                self.own.take_drops(&mut link.port, None);
+                if packet.hop == 0 {
+                    self.own.leave(&packet);
+                }
             }
             let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
             if let Some((line, at)) = route.leave(&mut packet, departure.done, self.observer) {
@@ -512,6 +533,9 @@ impl<O: Observer> Beyond<'_, O> {
             }
         } else {
             rare();
+            if link.own {
+                self.own.take_drops(&mut link.port, None);
+            }
         }
         let due = link.port.poll_timeout().map_or(Instant::NEVER, |due| due.max(self.now));
         link.call_at(due, self.agenda);

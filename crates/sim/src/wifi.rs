@@ -54,6 +54,9 @@ impl<O: Observer> Network<O> {
             self.observer.departed(link, &packet, Departure { sojourn, done: self.now });
             cell.accept(place.radio, packet, self.now);
         }
+        if self.links[link].own {
+            self.own.take_drops(&mut self.links[link].port, None);
+        }
         let ready = self.links[link].port.ready_after(self.now);
         self.links[link].call_at(ready.unwrap_or(Instant::NEVER), &mut self.agenda);
         self.call_medium(place.medium);

@@ -475,12 +475,16 @@ fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
 }
 
 /// Sends the segments of one end to its own link, and reports to the TCP the memory of the packets
-/// in this link. The TCP may then release more segments.
+/// in this link. The TCP may then release more segments, unless the link dropped one of its
+/// packets.
 #[inline(never)]
 fn transmit_to_own_link<O: Observer>(network: &mut Network<O>, end: &mut End) {
+    let Source { conn, side, .. } = end.source;
     loop {
         transmit(network, end);
-        if !end.tcp.note_waiting(network.own.waiting(end.source.conn, end.source.side)) {
+        if network.own.take_refusal((conn, side))
+            || !end.tcp.note_waiting(network.own.waiting(conn, side))
+        {
             break;
         }
     }

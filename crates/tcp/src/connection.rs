@@ -199,8 +199,8 @@ impl Connection {
     }
 
     /// Returns the next segment to send, if any, as [`Self::poll_transmit`] does, but leaves the
-    /// segment in its place in the queue. The driver must take the SACK
-    /// blocks from there.
+    /// segment in its place in the queue. The driver must take the SACK blocks out of it, because
+    /// the queue overwrites the segment without dropping it.
     #[inline]
     pub fn poll_segment(&mut self, now: Instant) -> Option<&mut Segment> {
         if self.tcb.app_acted {

@@ -17,7 +17,7 @@ use aqmlab_core::{Args, Bounds, Direction, Instant, Kind, Param, Value};
 use crate::needs::{Measure, Need, Needs};
 use crate::params::{bytes, ms};
 use crate::quantiles::Summary;
-use crate::{App, Carries, Io, Notice, bounds, http, requirements};
+use crate::{App, Carries, Datagram, Io, Notice, bounds, http, requirements};
 
 mod browser;
 mod page;
@@ -146,6 +146,10 @@ struct Web {
 impl App for Web {
     fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
         self.browser.handle(notice, io);
+    }
+
+    fn datagram(&self) -> Option<Datagram> {
+        self.browser.datagram()
     }
 
     fn carries(&self) -> Carries {

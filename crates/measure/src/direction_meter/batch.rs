@@ -36,7 +36,8 @@ impl DirectionMeter {
     }
 
     /// Returns whether the pending packets are a batch: all of them count in the statistics, and
-    /// neither jitter nor a slot can overflow.
+    /// neither jitter nor a slot can overflow. The packets were sent in order and the interval is
+    /// contiguous, so the first and the last packet suffice.
     fn is_batch(&self) -> bool {
         let Some(last) = self.pending.checked_sub(1) else { return false };
         let first = self.flights.first();

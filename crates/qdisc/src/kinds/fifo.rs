@@ -181,16 +181,6 @@ impl Qdisc for Fifo {
         self.take()
     }
 
-    fn pass(&mut self, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
-        match self.bypass(packet, cx.now) {
-            Ok(packet) => Some(packet),
-            Err(packet) => {
-                self.enqueue(packet, cx);
-                self.dequeue(cx)
-            }
-        }
-    }
-
     fn keeps_order(&self) -> bool {
         true
     }

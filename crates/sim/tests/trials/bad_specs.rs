@@ -120,6 +120,9 @@ fn datagrams_that_no_packet_holds_are_refused() {
         ("game", json!({"c2s_payload": 1_463}), 1_500, "1462 B at most"),
         ("game", json!({"model": "faerber"}), 1_500, "ran"),
         ("bulk", json!({}), 576, "ran"),
+        ("web", json!({}), 138, "ran"),
+        ("web", json!({}), 137, "apps[0].app.dns: makes datagrams of 110 B"),
+        ("web", json!({"dns": false}), 137, "ran"),
     ] {
         let mut spec = home(1.0, 1.0, &json!({"kind": "pfifo"}), 10, &[app("a", kind, &params)]);
         spec["apps"][0]["wan"] = json!({"mtu": mtu});

@@ -109,6 +109,49 @@ fn a_linux_sender_keeps_its_own_queue_short() {
     assert!(freebsd[0] > 100.0 && freebsd[1] > 100.0, "{freebsd:?} ms");
 }
 
+/// A flood of datagrams fills the host's own queue for twenty seconds, and the queue drops segments
+/// of the upload. Dropped segments do not count in the limit of TCP small queues, so the upload has
+/// the whole rate after the flood.
+#[test]
+fn an_upload_recovers_from_drops_in_its_hosts_own_queue() {
+    let file = app("file", "bulk", &json!({"direction": "up"}));
+    let flood = json!({"direction": "up", "rate": 11_000_000, "payload": 1_400});
+    let mut flood = app("flood", "cbr", &flood);
+    (flood["start_ns"], flood["stop_ns"]) = (json!(2_000_000_000_u64), json!(22_000_000_000_u64));
+    let mut spec = home(100.0, 10.0, &json!({"kind": "pfifo"}), 40, &[file, flood]);
+    spec["links"][0]["own"] = json!(true);
+    spec["duration_ns"] = json!(60_000_000_000_u64);
+    spec["measure"] = json!({"from_ns": 40_000_000_000_u64});
+    let outcome = run(&spec);
+    let mbit = number(&outcome, "flows", &up("file"), "throughput_mean_mbit");
+    assert!(mbit > 9.5, "{mbit} Mbit/s");
+}
+
+#[test]
+fn uploads_share_their_hosts_own_queue_although_it_drops() {
+    for qdisc in [
+        json!({"kind": "codel"}),
+        json!({"kind": "fq_codel"}),
+        json!({"kind": "pfifo", "params": {"limit": 8}}),
+    ] {
+        let names: Vec<String> = (0..8).map(|number| format!("file-{number}")).collect();
+        let upload = |name: &String| app(name, "bulk", &json!({"direction": "up"}));
+        let mut spec = home(100.0, 10.0, &qdisc, 40, &names.iter().map(upload).collect::<Vec<_>>());
+        spec["links"][0]["own"] = json!(true);
+        spec["measure"] = json!({"from_ns": 5_000_000_000_u64});
+        let outcome = run(&spec);
+        let sum = |column: &str| -> f64 {
+            names.iter().map(|name| number(&outcome, "flows", &up(name), column)).sum()
+        };
+        assert!(sum("lost") > 0.0, "the own queue drops under {qdisc}");
+        assert!(sum("throughput_mean_mbit") > 9.0, "the link is full under {qdisc}");
+        for name in &names {
+            let mbit = number(&outcome, "flows", &up(name), "throughput_mean_mbit");
+            assert!(mbit > 0.6, "{name}: {mbit} Mbit/s under {qdisc}");
+        }
+    }
+}
+
 #[test]
 fn pfifo_fast_serves_what_has_priority_first() {
     let file = app("file", "bulk", &json!({"direction": "up"}));

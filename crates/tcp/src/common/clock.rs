@@ -53,12 +53,6 @@ impl Clock {
         self.jiffies
     }
 
-    /// Returns the time from the start of the tick `jiffies` to the start of the current one.
-    #[inline]
-    pub(crate) const fn since(&self, jiffies: u64) -> Duration {
-        Duration::from_nanos((self.jiffies - jiffies) * self.tick.as_nanos())
-    }
-
     /// Returns the length of a tick.
     #[inline]
     pub(crate) const fn tick(&self) -> Duration {

@@ -67,7 +67,9 @@ impl Linux {
     ///
     /// [`Self::process_plain_ack`] and `remove_originals` repeat a part of
     /// [`Self::process_current_ack`] and `clean_rtx_queue`. A new feature of acknowledgements must
-    /// be added to both, or must make this function return `None`.
+    /// be added to both, or must make this function return `None`. `attention` is ACK if the
+    /// controller gets feedback (BBRv3) or if ECN counts marks (AccECN), so such acknowledgements
+    /// are never plain.
     #[expect(
         clippy::inline_always,
         reason = "nearly every acknowledgement passes; a call costs 1 % of a run"
@@ -342,7 +344,10 @@ mod tests {
         let mut rng = Rng::stream(1, "plain");
         let mut plain = 0;
         for _ in 0..2_000 {
-            let mut ends = [testing::open("cubic"), testing::open("cubic")];
+            let cc = ["cubic", "reno", "bbr", "prague", "compound"][rng.below(5) as usize];
+            let mut ends = [testing::open(cc), testing::open(cc)];
+            let ecn = rng.below(2) == 0;
+            let fin = rng.below(4) == 0;
             let (segments, now) = (1 + rng.below(5), Instant::from_millis(100 + rng.below(50)));
             let flags = if rng.below(4) == 0 { EVER_RETRANS } else { 0 };
             let mut times: Vec<_> =
@@ -360,6 +365,9 @@ mod tests {
             let (is_unlimited, mss) = (rng.below(2) == 0, 1_000 + rng.below(2) as u32 * 448);
             for (linux, tcb) in &mut ends {
                 tcb.window.mss = mss;
+                tcb.options.ecn = ecn;
+                tcb.note_controls();
+                tcb.snd.fin_sent = fin;
                 for (nth, sent) in times.iter().enumerate() {
                     tcb.clock.set(*sent);
                     let flags = if nth == 0 { flags } else { 0 };

@@ -47,7 +47,9 @@ impl Linux {
             count += 1;
         }
         if count > 1 {
-            // The header may have changed the adaptive delay.
+            // `send_segments` makes this call before each segment. The header may have changed the
+            // adaptive delay, so the second call can differ from the first. Later calls change
+            // nothing.
             self.delack.on_data_sent(&tcb.clock);
         }
         let control = if count > 1 { TcpFlags::PSH } else { TcpFlags::default() };

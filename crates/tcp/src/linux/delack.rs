@@ -78,8 +78,7 @@ impl Linux {
         if waits || self.delack.is_forced() || !self.ooo.is_empty() {
             self.send_ack(tcb);
         } else {
-            let ticks = tcb.clock.ticks(self.delack.least());
-            tcb.timers.delayed_ack = tcb.clock.expiry(ticks);
+            tcb.timers.delayed_ack = tcb.clock.expiry(self.delack.least());
         }
     }
 
@@ -113,8 +112,7 @@ impl Linux {
     #[expect(clippy::inline_always, reason = "nearly all data passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn delay_ack(&mut self, tcb: &mut Tcb) {
-        let span = self.delack.delay(tcb);
-        let ticks = tcb.clock.ticks(span);
+        let ticks = self.delack.delay(tcb);
         let mut at = tcb.clock.expiry(ticks);
         if tcb.timers.delayed_ack != Instant::NEVER {
             rare();
@@ -158,7 +156,7 @@ impl Linux {
     /// Handles a delayed acknowledgement that is due (`tcp_delack_timer_handler`).
     pub(crate) fn on_delayed_ack_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.delayed_ack = Instant::NEVER;
-        if self.delack.on_timer(tcb.rtt.rto) {
+        if self.delack.on_timer(tcb) {
             self.send_ack(tcb);
         }
     }

@@ -129,6 +129,8 @@ impl Linux {
         }
         self.recovery.set_ca(CaState::Loss);
         self.recovery.set_high_seq(tcb.snd.nxt);
+        // A probe in flight counts in `init_undo`, so it ends only now.
+        self.tlp.end();
         tcb.ecn.cwr |= tcb.options.ecn;
         let repeats = self.recovery.retransmits() > 0;
         self.recovery.set_frto(tcb.profile.frto && (is_fresh || repeats));

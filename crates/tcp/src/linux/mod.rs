@@ -41,7 +41,7 @@ mod zero_window;
 
 use aqmlab_core::{Duration, Instant, TcpHeader};
 
-use crate::common::clock::Expiry;
+use crate::common::clock::{Clock, Expiry};
 use crate::common::ecn::Offer;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
@@ -89,6 +89,7 @@ pub(crate) struct Linux {
 impl Linux {
     pub(crate) fn new(config: &Config) -> Self {
         let profile = &config.profile;
+        let clock = Clock::new(profile.tick, Expiry::Tick);
         Self {
             recovery: Recovery::default(),
             undo: Undo::default(),
@@ -101,7 +102,7 @@ impl Linux {
             usage: CwndUsage::default(),
             tsq: Tsq::default(),
             sndbuf: SendBuffer::new(profile, config.send_buffer),
-            delack: DelayedAck::new(profile, config.quickack),
+            delack: DelayedAck::new(profile, config.quickack, &clock),
             rcv_window: RcvWindow::new(profile, config.receive_buffer),
             autotune: RcvAutotune::new(profile, config.receive_buffer),
             ooo: OooQueue::default(),

@@ -202,7 +202,7 @@ impl Linux {
     }
 
     /// Returns whether [`Self::detect_losses`] would end at its first segment, or has no segment.
-    /// Its rules for the first segment are repeated here.
+    /// Its rules for the first segment are repeated here. Debug builds compare the two.
     #[inline]
     fn finds_no_loss(&self, tcb: &Tcb) -> bool {
         tcb.board.oldest().is_none_or(|id| {
@@ -214,7 +214,11 @@ impl Linux {
     /// Detects losses after a delivery. Returns whether the reordering timer was set
     /// (`tcp_rack_mark_lost`).
     pub(super) fn rack_mark_lost(&mut self, tcb: &mut Tcb) -> bool {
-        if !std::mem::take(&mut self.rack.advanced) || self.finds_no_loss(tcb) {
+        if !std::mem::take(&mut self.rack.advanced) {
+            return false;
+        }
+        if self.finds_no_loss(tcb) {
+            debug_assert_eq!(self.detect_losses(tcb), None, "the first segment ends the search");
             return false;
         }
         let Some(wait) = self.detect_losses(tcb) else { return false };

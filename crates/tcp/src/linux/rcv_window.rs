@@ -281,8 +281,9 @@ mod tests {
         }
     }
 
-    /// Tests that a window with a shift count is unchanged if it is offered again. `send_burst`
-    /// relies on this, because the segments of a burst share the window of the first segment.
+    /// Tests that a window with a shift count is unchanged if it is offered again. `send_segments`
+    /// and `send_plain` rely on this, because the segments of a burst share the window of the first
+    /// segment.
     #[test]
     fn a_window_with_a_shift_count_is_the_same_when_it_is_offered_again() {
         let (mut linux, mut tcb) = testing::open("reno");

@@ -54,7 +54,6 @@ impl Linux {
     pub(super) fn on_retransmission_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         let Some(head) = tcb.board.front_id() else { return };
-        self.tlp.end();
         // If the peer reduced its window to zero, retransmissions probe the window and never give
         // up.
         let probes = tcb.snd.wnd == 0;

@@ -8,7 +8,7 @@ use crate::datagrams;
 use crate::pipe::Pipe;
 use crate::quantiles::{Quantiles, Summary};
 use crate::tls::{CERTIFICATES, FINISH, FINISHED, HELLO};
-use crate::{ConnId, Io, Notice, Open};
+use crate::{ConnId, Datagram, Io, Notice, Open};
 
 const DNS_QUERY: u32 = 45;
 const DNS_ANSWER: u32 = 110;
@@ -156,6 +156,11 @@ impl Browser {
             first: Quantiles::default(),
             due: Vec::new(),
         }
+    }
+
+    /// Returns the largest datagram of the lookups, if hosts are looked up.
+    pub(crate) fn datagram(&self) -> Option<Datagram> {
+        self.config.dns.then_some(Datagram { bytes: DNS_ANSWER, headers: 0, set_by: "dns" })
     }
 
     pub(crate) const fn uses_quic(&self) -> bool {

@@ -47,9 +47,13 @@ pub(crate) struct Screen {
     frozen: Duration,
     longest_freeze: Duration,
     delays: Quantiles,
-    line_seconds: f64,
-    top_seconds: f64,
-    shown_seconds: f64,
+    /// The sum over time of the lines shown, in line nanoseconds. With integers, the mean of equal
+    /// heights is exactly this height, so that it reaches a limit of this height.
+    line_ns: u128,
+    /// The time with the largest picture.
+    top: Duration,
+    /// The time with any picture.
+    shown: Duration,
     top_lines: u32,
     /// The current second, counted from the start.
     second: u64,
@@ -72,9 +76,9 @@ impl Screen {
             frozen: Duration::ZERO,
             longest_freeze: Duration::ZERO,
             delays: Quantiles::default(),
-            line_seconds: 0.0,
-            top_seconds: 0.0,
-            shown_seconds: 0.0,
+            line_ns: 0,
+            top: Duration::ZERO,
+            shown: Duration::ZERO,
             top_lines,
             second: 0,
             in_second: 0,
@@ -126,11 +130,10 @@ impl Screen {
     }
 
     fn show(&mut self, lines: u32, span: Duration) {
-        let seconds = span.as_secs_f64();
-        self.shown_seconds += seconds;
-        self.line_seconds += f64::from(lines) * seconds;
+        self.shown += span;
+        self.line_ns += u128::from(lines) * u128::from(span.as_nanos());
         if lines == self.top_lines {
-            self.top_seconds += seconds;
+            self.top += span;
         }
     }
 
@@ -188,8 +191,9 @@ impl Screen {
             frozen_percent: share(screen.frozen.as_secs_f64(), span.as_secs_f64()),
             longest_freeze_ms: screen.longest_freeze.as_secs_f64() * 1e3,
             further_freezes_percent: share(further.as_secs_f64(), span.as_secs_f64()),
-            lines: (screen.shown_seconds > 0.0).then(|| screen.line_seconds / screen.shown_seconds),
-            top_percent: share(screen.top_seconds, screen.shown_seconds),
+            lines: (screen.shown > Duration::ZERO)
+                .then(|| screen.line_ns as f64 / screen.shown.as_nanos() as f64),
+            top_percent: share(screen.top.as_secs_f64(), screen.shown.as_secs_f64()),
             delays: screen.delays,
         }
     }

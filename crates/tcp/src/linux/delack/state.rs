@@ -1,10 +1,12 @@
 //! The state of delayed acknowledgements: the adaptive delay (`ato`), quick acknowledgements
 //! (`quick`) and compressed acknowledgements.
+//!
+//! All delays are in ticks, as in Linux. A half of an odd number of ticks is rounded down.
 
 use std::hint::select_unpredictable;
 
 use aqmlab_core::hint::rare;
-use aqmlab_core::{Duration, TcpFlags, TcpHeader};
+use aqmlab_core::{TcpFlags, TcpHeader};
 
 use super::MAX_DELAY;
 use crate::Profile;
@@ -33,9 +35,9 @@ pub(in crate::linux) struct DelayedAck {
     /// Whether every segment is acknowledged at once, at the user's request.
     always: bool,
     /// The minimum delay.
-    least: Duration,
+    least: u64,
     /// The maximum delay.
-    most: Duration,
+    most: u64,
     /// Whether an acknowledgement is pending (`ICSK_ACK_SCHED`).
     scheduled: bool,
     /// Whether the pending acknowledgement is due at once (`ICSK_ACK_NOW`).
@@ -50,7 +52,7 @@ pub(in crate::linux) struct DelayedAck {
     /// them (`pingpong`).
     pingpong: bool,
     /// The adaptive delay; `None` before the first data (`ato`).
-    ato: Option<Duration>,
+    ato: Option<u64>,
     /// The tick at which data last arrived (`lrcvtime`).
     last_received: u64,
     last_size: u32,
@@ -64,13 +66,14 @@ pub(in crate::linux) struct DelayedAck {
 }
 
 impl DelayedAck {
-    pub(in crate::linux) fn new(profile: &Profile, always: bool) -> Self {
+    pub(in crate::linux) fn new(profile: &Profile, always: bool, clock: &Clock) -> Self {
+        let least = clock.ticks(profile.delayed_ack);
         Self {
             rule: profile.delayed_ack_rule,
             heeds_push: profile.push_acks,
             always,
-            least: profile.delayed_ack,
-            most: profile.delayed_ack_max.max(profile.delayed_ack),
+            least,
+            most: clock.ticks(profile.delayed_ack_max).max(least),
             scheduled: false,
             now: false,
             pushed: false,
@@ -99,7 +102,8 @@ impl DelayedAck {
         self.rule
     }
 
-    pub(super) const fn least(&self) -> Duration {
+    /// Returns the minimum delay in ticks.
+    pub(super) const fn least(&self) -> u64 {
         self.least
     }
 
@@ -193,19 +197,24 @@ impl DelayedAck {
     /// acknowledgements immediate.
     #[inline]
     fn adapt(&mut self, tcb: &Tcb) {
-        let (least, rto) = (self.least, tcb.rtt.rto);
+        let (least, rto, clock) = (self.least, tcb.rtt.rto, &tcb.clock);
         let Some(ato) = self.ato else {
             rare();
             self.raise_quick(tcb.rcv.wnd, tcb.profile.quick_acks);
             self.ato = Some(least);
             return;
         };
-        let gap = tcb.clock.since(self.last_received);
+        let gap = clock.jiffies() - self.last_received;
         let (is_short, shrinks) = (gap <= least / 2, gap < ato);
-        let shorter = select_unpredictable(is_short, ato / 2 + least / 2, (ato / 2 + gap).min(rto));
+        let shorter = ato / 2 + select_unpredictable(is_short, least / 2, gap);
         self.ato = Some(select_unpredictable(is_short | shrinks, shorter, ato));
-        if !is_short & !shrinks & (gap > rto) {
-            rare();
+        if is_short {
+            return;
+        }
+        rare();
+        if shrinks {
+            self.ato = Some(shorter.min(clock.ticks(rto)));
+        } else if gap > clock.ticks(rto) {
             // After a gap longer than the timeout, the sender has probably not restarted its
             // window. It then needs acknowledgements.
             self.raise_quick(tcb.rcv.wnd, tcb.profile.quick_acks);
@@ -241,13 +250,13 @@ impl DelayedAck {
         self.pushed = true;
     }
 
-    /// Returns the delay of the pending acknowledgement.
+    /// Returns the delay of the pending acknowledgement in ticks.
     #[expect(clippy::inline_always, reason = "nearly all data passes; a call costs 1 % of a run")]
     #[inline(always)]
-    pub(super) fn delay(&self, tcb: &Tcb) -> Duration {
+    pub(super) fn delay(&self, tcb: &Tcb) -> u64 {
         // Before the first data there is no delay, so a FIN without data before it is acknowledged
         // at the next tick.
-        let mut ato = self.ato.unwrap_or(Duration::ZERO);
+        let mut ato = self.ato.unwrap_or(0);
         if ato > self.least {
             rare();
             ato = self.limited(ato, tcb);
@@ -255,22 +264,19 @@ impl DelayedAck {
         ato.min(self.most)
     }
 
-    /// Limits a delay that is longer than the minimum. The limits are rounded up to whole ticks. A
-    /// delay that does not exceed the exact limit therefore does not exceed the rounded one.
+    /// Limits a delay in ticks that is longer than the minimum. The limits are rounded up to whole
+    /// ticks.
     #[expect(
         clippy::inline_always,
         reason = "with 64 flows, unlike in most trials, most data passes"
     )]
     #[inline(always)]
-    fn limited(&self, mut ato: Duration, tcb: &Tcb) -> Duration {
-        if ato > MAX_DELAY && !self.pingpong && !self.pushed {
-            rare();
-            ato = ato.min(tcb.clock.round(MAX_DELAY));
+    fn limited(&self, mut ato: u64, tcb: &Tcb) -> u64 {
+        if !self.pingpong && !self.pushed {
+            ato = ato.min(tcb.clock.ticks(MAX_DELAY));
         }
-        if let Some(srtt) = tcb.rtt.srtt()
-            && ato > srtt
-        {
-            ato = ato.min(tcb.clock.round(srtt).max(self.least));
+        if let Some(srtt) = tcb.rtt.srtt() {
+            ato = ato.min(tcb.clock.ticks(srtt).max(self.least));
         }
         ato
     }
@@ -332,21 +338,20 @@ impl DelayedAck {
     pub(in crate::linux) fn on_data_sent(&mut self, clock: &Clock) {
         if let (Some(ato), false) = (self.ato, self.pingpong) {
             rare();
-            self.pingpong = clock.since(self.last_received) < ato;
+            self.pingpong = clock.jiffies() - self.last_received < ato;
         }
     }
 
     /// Handles the expiry of the timer. If an acknowledgement is pending, ends the interactive
-    /// mode, or doubles the delay up to `rto`, the retransmission timeout. Returns whether one is
-    /// pending.
-    pub(super) fn on_timer(&mut self, rto: Duration) -> bool {
+    /// mode, or doubles the delay up to the retransmission timeout. Returns whether one is pending.
+    pub(super) fn on_timer(&mut self, tcb: &Tcb) -> bool {
         if self.scheduled {
             if self.pingpong {
                 // No reply came in time, so the traffic is not interactive.
                 self.pingpong = false;
                 self.ato = Some(self.least);
             } else {
-                self.ato = self.ato.map(|ato| (ato * 2).min(rto));
+                self.ato = self.ato.map(|ato| (ato * 2).min(tcb.clock.ticks(tcb.rtt.rto)));
             }
         }
         self.scheduled
@@ -355,30 +360,73 @@ impl DelayedAck {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::Rng;
+    use aqmlab_core::{Duration, Instant, Rng};
 
-    use super::*;
     use crate::linux::testing;
 
-    /// Compares the delay with the rule of `tcp_send_delayed_ack`, whose limits are whole ticks.
+    /// The constants of Linux in ticks, at 250 ticks per second.
+    const HZ: u64 = 250;
+    const TCP_ATO_MIN: u64 = HZ / 25;
+    const TCP_DELACK_MIN: u64 = HZ / 25;
+    const TCP_DELACK_MAX: u64 = HZ / 5;
+
+    /// Compares the delay with `tcp_send_delayed_ack`.
     #[test]
     fn a_delay_is_limited_by_whole_ticks() {
         let (mut linux, mut tcb) = testing::open("cubic");
-        let (mut rng, ns) = (Rng::stream(1, "delay"), Duration::from_nanos);
+        let mut rng = Rng::stream(1, "delay");
         for _ in 0..20_000 {
-            let srtt = ns(rng.below(600_000_000) >> rng.below(4));
+            let srtt = Duration::from_nanos(rng.below(600_000_000) >> rng.below(4));
             tcb.rtt.srtt8 = srtt.as_nanos() * 8;
-            let near = [srtt, tcb.clock.round(srtt), MAX_DELAY, ns(rng.below(700_000_000))];
-            let ato = near[rng.below(4) as usize].as_nanos() + rng.below(3);
+            let srtt_ticks = tcb.clock.ticks(srtt);
+            let near = [srtt_ticks, HZ / 2, TCP_DELACK_MAX, rng.below(175)];
+            let ato = near[rng.below(4) as usize] + rng.below(3);
             let delack = &mut linux.delack;
-            delack.ato = Some(ns(ato.saturating_sub(1)));
+            delack.ato = Some(ato);
             (delack.pingpong, delack.pushed) = (rng.below(2) == 0, rng.below(2) == 0);
-            let is_short = delack.pingpong || delack.pushed;
-            let most = if is_short { delack.most } else { tcb.clock.round(MAX_DELAY) };
-            let limit = most.min(tcb.clock.round(srtt).max(delack.least)).min(delack.most);
-            let limit = if srtt == Duration::ZERO { most.min(delack.most) } else { limit };
-            let want = delack.ato.unwrap_or_default().min(limit);
-            assert_eq!(delack.delay(&tcb), want, "{:?}, srtt {srtt}", delack.ato);
+            let mut want = ato;
+            if want > TCP_DELACK_MIN {
+                let is_short = delack.pingpong || delack.pushed;
+                let mut most = if is_short { TCP_DELACK_MAX } else { HZ / 2 };
+                if srtt > Duration::ZERO {
+                    most = most.min(srtt_ticks.max(TCP_DELACK_MIN));
+                }
+                want = want.min(most);
+            }
+            let want = want.min(TCP_DELACK_MAX);
+            assert_eq!(delack.delay(&tcb), want, "{ato} ticks, srtt {srtt}");
+        }
+    }
+
+    /// Compares the adaptive delay with `tcp_event_data_recv`.
+    #[test]
+    fn a_delay_is_adapted_in_whole_ticks() {
+        let (mut linux, mut tcb) = testing::open("cubic");
+        let mut rng = Rng::stream(2, "gaps");
+        tcb.rtt.rto = Duration::from_millis(201);
+        let rto = 51;
+        let (mut ato, mut now) = (TCP_ATO_MIN, 0);
+        linux.delack.ato = Some(ato);
+        linux.delack.last_received = 0;
+        for _ in 0..20_000 {
+            let most = 12 << rng.below(4);
+            let gap = rng.below(most);
+            now += gap;
+            tcb.clock.set(Instant::ZERO + tcb.clock.span(now));
+            linux.delack.quick = 0;
+            linux.delack.on_data_received(&tcb);
+            let is_restart = gap > rto && gap >= ato;
+            if gap <= TCP_ATO_MIN / 2 {
+                ato = (ato >> 1) + TCP_ATO_MIN / 2;
+            } else if gap < ato {
+                ato = ((ato >> 1) + gap).min(rto);
+            }
+            assert_eq!(linux.delack.ato, Some(ato), "a gap of {gap} ticks");
+            assert_eq!(linux.delack.quick > 0, is_restart, "a gap of {gap} ticks");
+            if rng.below(50) == 0 {
+                ato = rng.below(60) + TCP_ATO_MIN;
+                linux.delack.ato = Some(ato);
+            }
         }
     }
 }
