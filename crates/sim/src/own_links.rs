@@ -8,9 +8,8 @@
 //! counts, because the kernel then frees its `skb`.
 //!
 //! If a discipline drops the segment that a TCP is sending, Linux ends this call of
-//! `tcp_write_xmit`. The TCP sends again after its next event. So does this TCP. Linux also
-//! reduces the congestion window (`tcp_enter_cwr`) and keeps the segment as unsent. Here the
-//! segment counts as sent, and the TCP recovers it as it recovers a loss on the path.
+//! `tcp_write_xmit`, and the TCP sends again after its next event. So does this TCP. The head of
+//! `aqmlab_tcp`'s module `tsq` states a difference.
 
 use aqmlab_core::{Bytes, Packet, Side};
 use aqmlab_node::Port;

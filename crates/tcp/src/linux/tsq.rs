@@ -15,7 +15,10 @@
 //! full burst; Linux computes it from the memory of the next `skb`, so a smaller `skb` at the end of
 //! the data waits earlier. The sender does not cork automatically (`tcp_should_autocork`). On Linux
 //! a small write waits while other segments of the connection are in the queue of the host, so that
-//! later writes may extend its segment.
+//! later writes may extend its segment. If the queue of the host drops a segment, Linux keeps the
+//! segment as unsent and reduces the congestion window (`tcp_enter_cwr`). Here the segment counts as
+//! sent, and the sender recovers it as it recovers a loss on the path. In both cases the sender
+//! sends no more segments before its next event.
 
 use aqmlab_core::Bytes;
 use aqmlab_core::hint::rare;
