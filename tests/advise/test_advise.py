@@ -295,6 +295,8 @@ def test_many_tiers_are_bisected_and_none_is_claimed_that_was_not_run(tmp_path, 
     ran = told["gateways"]["sqm-up"]["tiers"]
     assert len(told["tiers"]) == 9 and len(ran) < 9
     assert told["gateways"]["sqm-up"]["served"] in ran
+    at = told["conclusion"]["compared_at"]
+    assert at == "20/2 Mbit/s" and all(at in one["tiers"] for one in told["gateways"].values())
     assert cli.status_of(words) == 0
     assert "not run" in capsys.readouterr().out
 

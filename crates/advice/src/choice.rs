@@ -2,8 +2,8 @@
 //!
 //! If the household has a tier, the better gateway serves the household better than today's gateway
 //! at this tier. If no gateway does so and today's gateway serves everyone at this tier, the better
-//! gateway only lets a slower tier suffice. If the household has no tier, the better gateway lets
-//! the slowest tier suffice.
+//! gateway only lets a slower tier suffice. If the household has no tier, or if no gateway serves
+//! everyone at this tier, the better gateway lets the slowest tier suffice.
 
 use std::cmp::Reverse;
 
@@ -12,14 +12,15 @@ use crate::facts::{Better, GatewayResult};
 use crate::words::is_doubtful;
 
 /// The sort key of a case that serves everyone, best first: a case whose seeds mostly disagree
-/// comes last, and then the number of good applications decides.
+/// comes last, and then the number of good applications decides. The largest number stands for a
+/// case in which everything is good.
 type Standing = (bool, Reverse<usize>);
 
 /// The sort key of a gateway that serves everyone at some tier, best first: the slowest sufficient
 /// tier, the seeds in which somebody is not served there, the applications that are not good there,
-/// the applications that are not good over all tiers, whether only a provider can set up the
-/// gateway, and the gateway's place in the list.
-type Rank = (usize, usize, usize, usize, bool, usize);
+/// whether it differs from today's gateway, the applications that are not good over all tiers,
+/// whether only a provider can set up the gateway, and the gateway's place in the list.
+type Rank = (usize, usize, usize, bool, usize, bool, usize);
 
 /// Returns the recommended gateway. Returns `None` if today's gateway is enough, or if no gateway
 /// serves everyone.
@@ -29,22 +30,18 @@ type Rank = (usize, usize, usize, usize, bool, usize);
 /// the seeds, or makes fewer applications good.
 pub(crate) fn better(known: &Evidence, results: &[GatewayResult]) -> Option<Better> {
     let today = known.gateways.first()?;
-    if let Some(case) = known.today_tier.as_ref().and_then(|tier| today.at(tier)) {
-        let now = standing(known, case);
-        let better = best_at(known, results, &case.tier, now);
-        if better.is_some() || now.is_none() {
-            return better.or_else(|| of_slowest_tier(known, results));
-        }
-        let better = of_slowest_tier(known, results)?;
-        let slowest = results[0].served.as_ref().map(|served| known.order(served));
-        let is_slower = slowest.is_none_or(|slowest| known.order(&better.tier) < slowest);
-        return is_slower.then_some(Better { is_for_slower_tier: true, ..better });
+    let Some(case) = known.today_tier.as_ref().and_then(|tier| today.at(tier)) else {
+        return of_slowest_tier(known, results);
+    };
+    let now = standing(known, case);
+    let better = best_at(known, results, &case.tier, now);
+    if better.is_some() || now.is_none() {
+        return better.or_else(|| of_slowest_tier(known, results));
     }
     let better = of_slowest_tier(known, results)?;
-    match today.at(&better.tier).and_then(|case| standing(known, case)) {
-        None => Some(better),
-        now => best_at(known, results, &better.tier, now),
-    }
+    let slowest = results[0].served.as_ref().map(|served| known.order(served));
+    let is_slower = slowest.is_none_or(|slowest| known.order(&better.tier) < slowest);
+    is_slower.then_some(Better { is_for_slower_tier: true, ..better })
 }
 
 /// Returns the name of the gateway, other than today's, with the fewest bad applications at a tier.
@@ -84,20 +81,26 @@ fn best_at(
     })
 }
 
-/// Returns the gateway with the best [`rank`], set up for its slowest sufficient tier. Returns
-/// `None` if this is today's gateway.
+/// Returns the gateway with the best [`rank`], set up for its slowest sufficient tier. If today's
+/// gateway serves everyone at this tier, the gateway must be better there, as in [`best_at`].
+/// Returns `None` if today's gateway has the best rank.
 fn of_slowest_tier(known: &Evidence, results: &[GatewayResult]) -> Option<Better> {
     let ranks = (0..results.len()).filter_map(|at| rank(known, results, at).zip(Some(at)));
     let (_, at) = ranks.min().filter(|(_, at)| *at != 0)?;
     let (name, tier) = (results[at].name.clone(), results[at].served.clone()?);
-    Some(Better { name, tier, is_for_slower_tier: false })
+    match known.gateways[0].at(&tier).and_then(|case| standing(known, case)) {
+        None => Some(Better { name, tier, is_for_slower_tier: false }),
+        now => best_at(known, results, &tier, now),
+    }
 }
 
 /// Returns the standing of a case; `None` if it does not serve everyone.
 fn standing(known: &Evidence, case: &Case) -> Option<Standing> {
     let seeds = known.seeds();
     let is_doubtful = is_doubtful(seeds, case.seeds_served(seeds));
-    case.serves().then(|| (is_doubtful, Reverse(case.service().good)))
+    let service = case.service();
+    let good = if service.is_well() { usize::MAX } else { service.good };
+    service.serves().then_some((is_doubtful, Reverse(good)))
 }
 
 /// Returns the rank of the gateway at a position; `None` if no tier suffices.
@@ -109,6 +112,6 @@ fn rank(known: &Evidence, results: &[GatewayResult], at: usize) -> Option<Rank> 
     // A bisection may have run other tiers with another gateway.
     let is_common = |tier: &&String| known.gateways.iter().all(|one| one.at(tier).is_some());
     let in_all = known.tiers.iter().filter(is_common).map(not_good).sum();
-    let is_elsewhere = at != 0 && !gateway.is_at_home;
-    Some((known.order(served), seeds_missed, not_good(served), in_all, is_elsewhere, at))
+    let is_elsewhere = !gateway.is_at_home;
+    Some((known.order(served), seeds_missed, not_good(served), at != 0, in_all, is_elsewhere, at))
 }

@@ -1,7 +1,8 @@
 //! The conclusion of the advice, from the verdicts of the cases that were run: the sufficient
 //! tiers, and the gains and the costs of the better gateway.
 //!
-//! `choice.rs` chooses the better gateway. `headline.rs` decides whether the gateway, the tier or both are the cause of a bad service.
+//! `choice.rs` chooses the better gateway. `headline.rs` decides whether the gateway, the tier or
+//! both are the cause of a bad service.
 
 use aqmlab_verdict::{Report, Service, Word};
 
@@ -23,6 +24,7 @@ pub(crate) fn of(known: &Evidence) -> Conclusion {
     let better = choice::better(known, &gateways);
     let tier = better.as_ref().map(|better| better.tier.clone());
     let compared_at = known.today_tier.clone().or(tier);
+    let compared_at = compared_at.or_else(|| gateways.first()?.served.clone());
     let compared_at = compared_at.or_else(|| known.tiers.last().cloned()).unwrap_or_default();
     let now = known.gateways.first().and_then(|today| today.at(&compared_at));
     let replacing = better.as_ref().filter(|better| !better.is_for_slower_tier);
@@ -50,8 +52,13 @@ pub(crate) fn named<'a>(
     case: &Case,
     apps: impl Iterator<Item = &'a Report>,
 ) -> Vec<String> {
-    let mut names: Vec<_> =
-        grouped(known, apps).iter().map(|group| described(known, case, group)).collect();
+    let mut names = Vec::new();
+    for group in grouped(known, apps) {
+        let name = described(known, case, &group);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     if names.len() > MOST_NAMED {
         let others = names.split_off(MOST_NAMED - 1).len();
         names.push(format!("{others} others"));
@@ -60,10 +67,7 @@ pub(crate) fn named<'a>(
 }
 
 /// Returns applications in groups that have the same description and the same kind.
-fn grouped<'a>(
-    known: &Evidence,
-    apps: impl Iterator<Item = &'a Report>,
-) -> Vec<Vec<&'a Report>> {
+fn grouped<'a>(known: &Evidence, apps: impl Iterator<Item = &'a Report>) -> Vec<Vec<&'a Report>> {
     let mut groups: Vec<Vec<&Report>> = Vec::new();
     for one in apps {
         match groups.iter_mut().find(|group| known.are_copies(group[0], one)) {
@@ -109,17 +113,19 @@ fn result(known: &Evidence, gateway: &Candidate) -> GatewayResult {
 }
 
 /// Returns the faster of two cases as a setback, if more applications are bad in it than in the
-/// slower case, or if equally many are bad and more are not good. Returns `None` otherwise.
+/// slower case, or if equally many are bad and more are not good. Returns `None` otherwise, and if
+/// no application was judged in both cases.
 fn setback(known: &Evidence, pair: &[Case]) -> Option<Setback> {
     let [slower, faster] = pair else { return None };
     let rank = |case: &Case| (case.service().bad, case.service().not_good());
     let is_worse = |verdict: &&Report| {
         slower.verdict(&verdict.app).is_some_and(|other| is_worse_than(verdict, other))
     };
-    (rank(faster) > rank(slower)).then(|| Setback {
+    let apps = named(known, faster, faster.verdicts.iter().filter(is_worse));
+    (rank(faster) > rank(slower) && !apps.is_empty()).then(|| Setback {
         tier: faster.tier.clone(),
         slower: slower.tier.clone(),
-        apps: named(known, faster, faster.verdicts.iter().filter(is_worse)),
+        apps,
     })
 }
 

@@ -14,8 +14,8 @@ pub struct Conclusion {
     /// The gateways with their sufficient tiers, today's gateway first.
     pub gateways: Vec<GatewayResult>,
     /// The tier at which gateways are compared. It is today's tier, if the household has a tier.
-    /// Otherwise it is the slowest sufficient tier of the better gateway. Without a better gateway,
-    /// it is the fastest tier.
+    /// Otherwise it is the slowest sufficient tier of the better gateway or, without a better
+    /// gateway, of today's gateway. If no tier suffices, it is the fastest tier.
     pub compared_at: String,
     /// The first applications that today's gateway does not serve at the tier `compared_at`. Each
     /// has a sentence, so their number is limited.
@@ -115,14 +115,15 @@ pub struct Setback {
     pub apps: Vec<String>,
 }
 
-/// An application that is not served by today's gateway.
+/// An application, or several with one description, that today's gateway does not serve.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Spoiled {
     /// The application in plain words, with its user.
     pub app: String,
     /// The effect that a person notices, as a clause; empty if none is known.
     pub felt: String,
-    /// The measured numbers, each with the limit that it misses, and the notes of the verdict.
+    /// The measured numbers, each with the limit that it misses, and the notes of the verdict. Of
+    /// several applications, these are the numbers of the first.
     pub because: String,
 }
 

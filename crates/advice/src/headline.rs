@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::choice::closest;
 use crate::conclusion::named;
-use crate::evidence::{Case, Evidence, got_worse};
+use crate::evidence::{Case, Evidence, got_worse, is_worse_than};
 use crate::facts::Conclusion;
 use crate::words::{agreeing, doubt, is_doubtful, listed};
 
@@ -19,7 +19,7 @@ pub enum Cause {
     /// Today's gateway: at this tier, only the other gateway is enough, or both are enough and the
     /// other gateway is better.
     Gateway,
-    /// The tier: with the other gateway, no fewer applications are bad.
+    /// The tier: the other gateway does not help either.
     Tier,
     /// Both: with the other gateway, fewer applications are bad, but not none.
     Both,
@@ -55,7 +55,7 @@ pub(crate) fn of(known: &Evidence, conclusion: &Conclusion) -> Option<Headline> 
         (true, _) if recommended.is_some() => (Cause::Gateway, improved(known, today, better)),
         (true, _) => (Cause::Fine, enough(known, today)),
         (false, true) => (Cause::Gateway, helped(known, today, better)),
-        (false, false) if better.bad().count() < today.bad().count() => (
+        (false, false) if does_help(today, better) => (
             Cause::Both,
             format!("it is both your router and your speed: {}", both(known, today, better)),
         ),
@@ -114,17 +114,27 @@ fn helped(known: &Evidence, today: &Case, better: &Case) -> String {
     format!("it is your router, not your speed: {suffer}{doubt}")
 }
 
+/// Returns whether fewer applications are bad with the better router, and it serves one of those
+/// that are bad with today's router.
+fn does_help(today: &Case, better: &Case) -> bool {
+    better.bad().count() < today.bad().count() && served_by(today, better).next().is_some()
+}
+
+/// Returns the applications that are bad with today's router and served by the better router.
+fn served_by<'a>(today: &'a Case, better: &Case) -> impl Iterator<Item = &'a Report> {
+    let is_served =
+        |now: &&Report| better.verdict(&now.app).is_some_and(|then| is_worse_than(now, then));
+    today.bad().filter(is_served)
+}
+
 /// Returns a text that names the applications that are bad only with today's router, and the
 /// applications that are bad with the better router. Of the applications that are bad with the
 /// better router, those that get worse than today are named separately.
 fn both(known: &Evidence, today: &Case, better: &Case) -> String {
-    let helped = today
-        .bad()
-        .filter(|now| better.verdict(&now.app).is_some_and(|then| then.word != Word::Bad));
     let is_worse =
         |then: &&Report| today.verdict(&then.app).is_some_and(|now| got_worse(now, then));
     let (worse, same): (Vec<_>, Vec<_>) = better.bad().partition(is_worse);
-    let helped = named(known, today, helped);
+    let helped = named(known, today, served_by(today, better));
     let same = others(named(known, better, same.into_iter()), &helped);
     let worse = others(named(known, better, worse.into_iter()), &[&helped[..], &same].concat());
     let mut parts = Vec::new();
@@ -137,11 +147,11 @@ fn both(known: &Evidence, today: &Case, better: &Case) -> String {
     format!("a better router helps {}, but {}", listed(&helped), parts.join(", and "))
 }
 
-/// Returns `names` with "another of" for "one of" if `named` already has one of the same
-/// applications.
-fn others(names: Vec<String>, named: &[String]) -> Vec<String> {
+/// Returns `names` with "another of" for "one of" if the names `before` already contain one of the
+/// same applications.
+fn others(names: Vec<String>, before: &[String]) -> Vec<String> {
     let other = |name: String| match name.strip_prefix("one of ") {
-        Some(of) if named.contains(&name) => format!("another of {of}"),
+        Some(of) if before.contains(&name) => format!("another of {of}"),
         _ => name,
     };
     names.into_iter().map(other).collect()

@@ -5,8 +5,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::facts::{ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount};
-use crate::words::{agreeing, capital, doubt, listed, rate, time};
+use crate::facts::{
+    Better, ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount,
+};
+use crate::words::{agreeing, capital, doubt, is_doubtful, listed, rate, time};
 
 /// The subject of a sentence, which decides its place in the advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -41,14 +43,14 @@ pub(crate) fn of(known: &Conclusion) -> Vec<Sentence> {
     for gateway in &known.gateways {
         say(About::Tier, tier(gateway, known));
     }
-    let name = known.better.as_ref().map(|better| &better.name);
-    let better = known.gateways.iter().find(|one| Some(&one.name) == name);
-    match better {
-        None => say(About::Tier, no_better(known)),
-        Some(better) if known.better.as_ref().is_some_and(|one| one.is_for_slower_tier) => {
+    let result = |better: &Better| known.gateways.iter().find(|one| one.name == better.name);
+    let better = known.better.as_ref().and_then(result);
+    match (&known.better, better) {
+        (None, _) => say(About::Tier, no_better(known)),
+        (Some(Better { is_for_slower_tier: true, .. }), Some(better)) => {
             say(About::Tier, slower(better, known));
         }
-        Some(_) => {}
+        _ => {}
     }
     for one in &known.spoiled {
         say(About::Spoils, spoiled(one, &known.compared_at));
@@ -133,12 +135,11 @@ fn slower(better: &GatewayResult, known: &Conclusion) -> String {
 }
 
 fn no_better(known: &Conclusion) -> String {
-    let at = |one: &GatewayResult| {
-        let count = one.tiers.iter().find(|count| count.tier == known.compared_at)?;
-        let does_serve = |count: &&TierCount| count.judged > 0 && count.served == count.judged;
-        Some(count).filter(does_serve).map(|count| count.good)
+    let does_serve = |count: &&TierCount| count.judged > 0 && count.served == count.judged;
+    let good = |one: &GatewayResult| {
+        count(one, &known.compared_at).filter(does_serve).map(|count| count.good)
     };
-    let mut gateways = known.gateways.iter().map(at);
+    let mut gateways = known.gateways.iter().map(good);
     let (today, others) = (gateways.next().flatten(), gateways.max().flatten());
     if known.gateways.iter().all(|one| one.served.is_none() && one.failing.is_empty()) {
         "No router can be recommended: nothing was measured.".to_owned()
@@ -149,8 +150,15 @@ fn no_better(known: &Conclusion) -> String {
     } else if today.is_none() {
         format!("No other router serves everybody at {}.", known.compared_at)
     } else {
-        format!("No other router does better at {}: today's is enough.", known.compared_at)
+        let today = known.gateways.first().and_then(|today| count(today, &known.compared_at));
+        let is_sure = today.is_some_and(|today| !is_doubtful(known.seeds, today.seeds_served));
+        let enough = if is_sure { ": today's is enough" } else { "" };
+        format!("No other router does better at {}{enough}.", known.compared_at)
     }
+}
+
+fn count<'a>(gateway: &'a GatewayResult, tier: &str) -> Option<&'a TierCount> {
+    gateway.tiers.iter().find(|count| count.tier == tier)
 }
 
 fn spoiled(one: &Spoiled, tier: &str) -> String {
@@ -228,7 +236,6 @@ fn cost(one: &Cost, better: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Better, Conclusion};
 
     fn today() -> GatewayResult {
         GatewayResult {
@@ -325,7 +332,7 @@ mod tests {
     fn an_advice_without_a_better_gateway_says_so() {
         let mut known = conclusion(vec![GatewayResult { by_median: vec![], ..today() }]);
         known.better = None;
-        assert_eq!(texts(&known)[1], "No other router does better: today's is enough.");
+        assert_eq!(texts(&known)[1], "No other router serves everybody at 12/1 Mbit/s.");
         known.gateways = vec![GatewayResult { served: None, by_median: vec![], ..today() }];
         assert!(texts(&known).last().unwrap().starts_with("No router serves everybody here"));
     }

@@ -56,9 +56,8 @@ fn without_article(words: &str) -> Option<&str> {
 /// Returns the plural of a noun phrase, such as "films in 4K". The noun is the word before a
 /// preposition or a participle, or else the last word.
 fn plural(phrase: &str) -> String {
-    const AFTER_NOUN: [&str; 11] = [
-        "in", "of", "for", "by", "with", "without", "over", "to", "from", "received", "sent",
-    ];
+    const AFTER_NOUN: [&str; 11] =
+        ["in", "of", "for", "by", "with", "without", "over", "to", "from", "received", "sent"];
     let words: Vec<&str> = phrase.split(' ').collect();
     let after = words.iter().skip(1).position(|word| AFTER_NOUN.contains(word));
     let (noun, rest) = words.split_at(after.map_or(words.len(), |at| at + 1));

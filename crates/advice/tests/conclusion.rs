@@ -178,7 +178,8 @@ fn the_better_gateway_is_set_up_for_the_compared_tier_if_it_serves_everyone_ther
         let compared = if slow == "good" { None } else { Some("fast") };
         let told = advised(compared, &[today.clone(), gateway("sqm", &cases)]).conclusion;
         let (name, tier) = ("sqm".to_owned(), tier.to_owned());
-        assert_eq!(told.better, Some(Better { name, tier }), "{words:?}");
+        let better = Better { name, tier, is_for_slower_tier: false };
+        assert_eq!(told.better, Some(better), "{words:?}");
     }
 }
 
@@ -218,10 +219,10 @@ fn only_shorter_round_trips_are_gains_and_transfers_have_costs() {
     assert_eq!(gains, ["Anna's online game", "speech"], "from tolerable too, after the bad ones");
     assert_eq!(told.costs.len(), 1);
     let cost = &told.costs[0];
-    assert_eq!(cost.app, "a film");
+    assert_eq!(cost.app, "each of the 2 films");
     assert!((cost.today_mbit - 3.0).abs() < 1e-9 && (cost.better_mbit - 1.5).abs() < 1e-9);
     let spoiled: Vec<_> = told.spoiled.iter().map(|one| one.app.as_str()).collect();
-    assert_eq!(spoiled, ["Anna's online game", "call", "a film"]);
+    assert_eq!(spoiled, ["Anna's online game", "call", "both films"]);
 }
 
 #[test]
@@ -245,12 +246,14 @@ fn the_headline_tells_the_gateway_from_the_tier() {
         (
             ("tolerable", "bad"),
             Cause::Fine,
-            "At slow, nobody is badly off with the router that you have.",
+            "At slow, nobody is badly off with the router that you have, but Anna's online game is \
+             only tolerable.",
         ),
         (
             ("tolerable", "good"),
             Cause::Gateway,
-            "At slow, nobody is badly off today, and a better router makes everything good.",
+            "At slow, Anna's online game is only tolerable today, and a better router makes \
+             everything good.",
         ),
     ];
     for ((today, better), kind, text) in words {
@@ -343,14 +346,211 @@ fn many_applications_are_counted() {
     assert_eq!(told.conclusion.gateways[0].failing, ["a", "b", "c", "2 others"]);
 }
 
+/// Returns a verdict whose word is `word`, and `bad` in the first `bad_seeds` of its ten seeds.
+fn doubtful(app: &str, word: &str, bad_seeds: usize) -> Value {
+    let mut made = verdict(app, word, (20.0, 50.0));
+    let words = (1..=10).map(|seed| json!([seed, if seed <= bad_seeds { "bad" } else { word }]));
+    made["words_by_seed"] = words.collect();
+    made
+}
+
+/// Returns a case with verdicts on a game, a film and a call.
+fn three(words: [&str; 3]) -> Vec<Value> {
+    let apps = ["game", "film", "call"];
+    apps.iter().zip(words).map(|(app, word)| verdict(app, word, (1.0, 2.0))).collect()
+}
+
+fn texts(told: &Advice) -> Vec<&str> {
+    told.sentences.iter().map(|one| one.text.as_str()).collect()
+}
+
+fn headline(told: &Advice) -> &str {
+    &told.headline.as_ref().expect("both were run").text
+}
+
+#[test]
+fn a_gateway_that_makes_everything_good_at_the_households_tier_is_better() {
+    let words = |slow, medium| [("slow", game(slow, 90.0)), ("medium", game(medium, 90.0))];
+    let today = gateway("today", &words("good", "tolerable"));
+    let sqm = gateway("sqm", &words("tolerable", "good"));
+    let told = advised(Some("medium"), &[today, sqm]);
+    let better = told.conclusion.better.as_ref().expect("one is better");
+    assert_eq!((better.tier.as_str(), better.is_for_slower_tier), ("medium", false));
+    assert!(!texts(&told).iter().any(|text| text.starts_with("No other router")));
+    assert!(!texts(&told).iter().any(|text| text.starts_with("You need no other router")));
+}
+
+#[test]
+fn a_gateway_that_makes_more_good_at_the_households_tier_is_better() {
+    let today = gateway("today", &[("slow", three(["tolerable", "tolerable", "good"]))]);
+    let sqm = gateway("sqm", &[("slow", three(["tolerable", "good", "good"]))]);
+    let told = advised(Some("slow"), &[today.clone(), sqm]);
+    assert_eq!(recommended(&told).as_deref(), Some("sqm"));
+    assert_eq!(
+        headline(&told),
+        "At slow, nobody is badly off today, and a better router makes a film good."
+    );
+    let told = advised(Some("slow"), &[today.clone(), today]);
+    assert_eq!(recommended(&told), None);
+    assert!(texts(&told).contains(&"No other router does better at slow: today's is enough."));
+}
+
+#[test]
+fn a_gateway_that_is_not_needed_may_let_a_slower_tier_suffice() {
+    let words = |slow, medium, fast| {
+        let medium = vec![verdict("game", medium, (1.0, 2.0)), transfer("film", 4.0)];
+        let slow = vec![verdict("game", slow, (1.0, 2.0)), transfer("film", 2.0)];
+        let fast = vec![verdict("game", fast, (1.0, 2.0)), transfer("film", 9.0)];
+        let mut cases = [("slow", slow), ("medium", medium), ("fast", fast)];
+        for (_, verdicts) in &mut cases {
+            verdicts[1]["word"] = json!("good");
+            verdicts[1]["words_by_seed"] = json!([[1, "good"], [2, "good"]]);
+        }
+        cases
+    };
+    let today = gateway("today", &words("bad", "bad", "good"));
+    let sqm = gateway("sqm", &words("bad", "good", "good"));
+    let told = advised(Some("fast"), &[today.clone(), sqm]);
+    let better = told.conclusion.better.as_ref().expect("one is better");
+    assert_eq!((better.tier.as_str(), better.is_for_slower_tier), ("medium", true));
+    assert_eq!(headline(&told), "At fast, everything is good with the router that you have.");
+    assert!(
+        texts(&told)
+            .contains(&"You need no other router at fast. With the sqm, medium would be enough.")
+    );
+    assert!(told.conclusion.gains.is_empty() && told.conclusion.costs.is_empty());
+    let same = gateway("sqm", &words("bad", "bad", "good"));
+    let told = advised(Some("fast"), &[today, same]);
+    assert_eq!(recommended(&told), None);
+    assert!(texts(&told).contains(&"No other router does better at fast: today's is enough."));
+}
+
+#[test]
+fn without_a_tier_a_gateway_that_only_equals_todays_is_not_better() {
+    let seldom = gateway("today", &[("slow", vec![doubtful("game", "good", 3)])]);
+    let always = gateway("sqm", &[("slow", vec![doubtful("game", "good", 0)])]);
+    assert_eq!(recommended(&advised(None, &[seldom, always])), None);
+}
+
+#[test]
+fn todays_gateway_is_enough_for_the_tier_that_the_household_needs_instead_of_its_own() {
+    let at = |name, slow, medium| {
+        gateway(name, &[("slow", three(["bad", slow, "good"])), ("medium", three(medium))])
+    };
+    let today = at("today", "tolerable", ["good", "good", "good"]);
+    let sqm = at("sqm", "good", ["good", "good", "good"]);
+    let told = advised(Some("slow"), &[today, sqm.clone()]);
+    assert_eq!(recommended(&told), None);
+    assert!(texts(&told).contains(&"No other router serves everybody at slow."));
+    let today = at("today", "tolerable", ["tolerable", "good", "good"]);
+    assert_eq!(recommended(&advised(Some("slow"), &[today, sqm])).as_deref(), Some("sqm"));
+}
+
+#[test]
+fn gateways_with_the_same_tier_differ_by_what_is_not_good_at_all_tiers() {
+    let words = |slow, medium| [("slow", game(slow, 90.0)), ("medium", game(medium, 90.0))];
+    let today = gateway("today", &words("bad", "bad"));
+    let first = gateway("sqm-up", &words("good", "tolerable"));
+    let second = gateway("sqm", &words("good", "good"));
+    let told = advised(None, &[today, first, second]);
+    assert_eq!(recommended(&told).as_deref(), Some("sqm"));
+}
+
+#[test]
+fn a_median_that_most_seeds_contradict_is_stated_with_its_numbers() {
+    let told = |today: Value, better: Value| {
+        let at = |name, verdict| gateway(name, &[("slow", vec![verdict])]);
+        advised(Some("slow"), &[at("today", today), at("sqm", better)])
+    };
+    let good = |bad_seeds| doubtful("game", "good", bad_seeds);
+    let only_today = told(good(7), doubtful("game", "tolerable", 1));
+    assert_eq!(recommended(&only_today).as_deref(), Some("sqm"));
+    assert_eq!(
+        headline(&only_today),
+        "At slow, nobody is badly off today by the median of 10 simulations, but in 7 of them \
+         somebody was; with a better router, somebody was in 1."
+    );
+    let both = told(good(7), good(10));
+    assert_eq!(recommended(&both), None);
+    assert_eq!(
+        headline(&both),
+        "At slow, nobody is badly off with the router that you have by the median of 10 \
+         simulations, but in 7 of them somebody was."
+    );
+    assert_eq!(
+        texts(&both)[1],
+        "With the sqm, slow is the slowest speed at which nobody is badly off by the median of 10 \
+         simulations, but in all of them somebody was; it is the slowest of the list."
+    );
+    assert_eq!(texts(&both)[2], "No other router does better at slow.");
+    assert_eq!(
+        headline(&told(doubtful("game", "bad", 0), good(6))),
+        "At slow, it is your router, not your speed: Anna's online game suffers; even with a \
+         better router, somebody suffers in 6 of 10 simulations."
+    );
+}
+
+#[test]
+fn what_is_only_tolerable_at_the_sufficient_tier_is_named() {
+    let cases = [
+        ("slow", three(["tolerable", "good", "tolerable"])),
+        ("fast", three(["good", "good", "good"])),
+    ];
+    let told = advised(None, &[gateway("today", &cases)]);
+    assert_eq!(told.conclusion.gateways[0].tolerable, ["Anna's online game", "call"]);
+    assert_eq!(
+        texts(&told)[0],
+        "With the today, slow is the slowest speed at which nobody is badly off, and the slowest \
+         of the list. At slow, Anna's online game and call are only tolerable. Everything is good \
+         from fast."
+    );
+}
+
+#[test]
+fn copies_of_an_application_are_told_apart_by_their_number() {
+    let at = |name, words: [&str; 3]| {
+        let apps = ["film", "film-2", "call"];
+        let made = apps.iter().zip(words).map(|(app, word)| {
+            let mut made = verdict(app, word, (1.0, 2.0));
+            if (name, *app) == ("sqm", "film-2") {
+                made["findings"][0]["margin"] = json!(-3.0);
+            }
+            made
+        });
+        gateway(name, &[("slow", made.collect())])
+    };
+    let today = at("today", ["bad", "bad", "bad"]);
+    let told = advised(Some("slow"), &[today.clone(), at("sqm", ["bad", "bad", "good"])]);
+    assert_eq!(
+        headline(&told),
+        "At slow, it is both your router and your speed: a better router helps call, but one of \
+         the films suffers even so, and another of the films suffers more than today."
+    );
+    assert!(texts(&told).contains(&"At slow with today's router, both films suffer."));
+    assert!(texts(&told).contains(&"Both films, slow: in the first of them, 2 ms."));
+    let told = advised(Some("slow"), &[today, at("sqm", ["good", "bad", "bad"])]);
+    assert_eq!(
+        headline(&told),
+        "At slow, it is both your router and your speed: a better router helps one of the films, \
+         but call suffers even so, and another of the films suffers more than today."
+    );
+}
+
 fn cases() -> impl Strategy<Value = Vec<(&'static str, Vec<Value>)>> {
     let word = prop::sample::select(vec!["good", "tolerable", "bad", "no data", "no needs"]);
-    let app = prop::sample::select(vec!["game", "game-2", "film", "film-2"]);
-    let one = (app, word, 1.0..1e4).prop_map(|(app, word, p95)| match app {
-        "film" | "film-2" => transfer(app, p95),
-        _ => verdict(app, word, (p95 / 3.0, p95)),
+    let verdicts = ["game", "game-2", "film", "film-2"].map(|app| {
+        let made = move |(word, p95): (&str, f64)| {
+            let mut made = transfer(app, p95);
+            if !app.starts_with("film") {
+                made = verdict(app, word, (p95 / 3.0, p95));
+            }
+            made["word"] = json!(word);
+            made["words_by_seed"] = json!([[1, word], [2, word]]);
+            made
+        };
+        prop::option::of((word.clone(), 1.0..1e4).prop_map(made))
     });
-    let verdicts = prop::collection::vec(one, 1..4);
+    let verdicts = verdicts.prop_map(|all| all.into_iter().flatten().collect::<Vec<_>>());
     let tiers = prop::sample::subsequence(vec!["slow", "medium", "fast"], 0..=3);
     tiers.prop_flat_map(move |tiers| {
         let count = tiers.len();
@@ -360,6 +560,31 @@ fn cases() -> impl Strategy<Value = Vec<(&'static str, Vec<Value>)>> {
 }
 
 proptest! {
+    #[test]
+    fn a_headline_agrees_with_the_recommendation(
+        today in cases(),
+        other in cases(),
+        third in cases(),
+        tier in prop::sample::select(vec![None, Some("slow"), Some("medium"), Some("fast")]),
+    ) {
+        let others = [gateway("sqm", &other), gateway("pie", &third)];
+        let told = advised(tier, &[&[gateway("today", &today)][..], &others].concat());
+        let better = told.conclusion.better.as_ref();
+        let texts = told.sentences.iter().map(|one| &one.text);
+        for text in texts.chain(told.headline.iter().map(|one| &one.text)) {
+            prop_assert!(!text.contains("  ") && !text.contains(" ,"), "{text}");
+        }
+        match told.headline.map(|one| (one.kind, one.text)) {
+            Some((Cause::Gateway, text)) => {
+                prop_assert!(better.is_some_and(|one| !one.is_for_slower_tier), "{text}");
+            }
+            Some((Cause::Fine, text)) => {
+                prop_assert!(better.is_none_or(|one| one.is_for_slower_tier), "{text}");
+            }
+            _ => {}
+        }
+    }
+
     #[test]
     fn only_tiers_that_were_run_are_claimed(today in cases(), other in cases()) {
         let ran = [today.clone(), other.clone()];

@@ -13,7 +13,7 @@ from msgspec import json, structs
 
 from aqmlab.advise.bench import Bench
 from aqmlab.advise.cases import GatewayCase, Setup
-from aqmlab.advise.choices import TODAY, Offer, Tier, gateways_of, offer
+from aqmlab.advise.choices import Offer, Tier, gateways_of, offer
 from aqmlab.advise.conclusion import AppWords, Conclusion, GatewayResult, Runs, concluded
 from aqmlab.advise.facts import Facts, Sentence
 from aqmlab.advise.modem_line import line_of
@@ -153,7 +153,7 @@ def advise(
     found = search(bench, setup, tiers)
     runs = Runs(tiers, today, _apps(household, bench), found)
     conclusion = concluded(setup, runs)
-    # A bisection may have left out the tier at which gateways are compared.
+    # A bisection may have left out the tier at which the gateways are compared.
     while left := _left_out(conclusion):
         for case, outcome in run_places(bench, setup, left).items():
             found[case.gateway][case.tier] = outcome
@@ -163,9 +163,8 @@ def advise(
 
 def _left_out(conclusion: Conclusion) -> list[tuple[str, Tier]]:
     """The pairs of a gateway and a tier that the comparison needs and that have not been run."""
-    better = [] if conclusion.better is None else [conclusion.better.name]
-    compared = [conclusion.results[name] for name in (TODAY, *better)]
-    return [(one.name, conclusion.at) for one in compared if conclusion.at not in one.outcomes]
+    results = conclusion.results.values()
+    return [(one.name, conclusion.at) for one in results if conclusion.at not in one.outcomes]
 
 
 def _advice(

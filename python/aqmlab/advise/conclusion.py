@@ -76,9 +76,11 @@ class Conclusion:
     sentences: Sequence[Sentence]
     results: Mapping[str, GatewayResult]
     better: GatewayResult | None
-    """The gateway that needs the slowest tier to serve everyone.
+    """The recommended gateway.
 
-    It is `None` if this gateway is today's gateway, or if no gateway serves everyone.
+    If the household states its tier, this gateway serves it better there than today's gateway, or
+    it only lets a slower tier suffice. Otherwise it serves everyone at the slowest tier. It is
+    `None` if today's gateway is enough, or if no gateway serves everyone.
     """
     case: GatewayCase | None
     """The better gateway at the tier for which it is set up; `None` without a better gateway."""

@@ -12,8 +12,8 @@ from msgspec import Struct
 Cause: TypeAlias = Literal["fine", "gateway", "tier", "both", "open"]
 """The cause of bad service at a tier.
 
-`fine` means that today's gateway is enough, `gateway` that another gateway is enough at this tier,
-`tier` that no fewer applications are bad with the other gateway, `both` that fewer applications are
+`fine` means that today's gateway is enough, `gateway` that another gateway is enough or better at
+this tier, `tier` that the other gateway does not help either, `both` that fewer applications are
 bad with the other gateway, but some are, and `open` that one of the gateways has no measurements.
 """
 
@@ -31,6 +31,8 @@ class TierCount(Struct, frozen=True):
     good: int
     word: str
     """The worst verdict on a judged application; "no data" if none was judged."""
+    seeds_served: int
+    """The number of seeds in which no application is bad."""
 
 
 class ByMedian(Struct, frozen=True):
@@ -49,7 +51,7 @@ class Setback(Struct, frozen=True):
 
 
 class Spoiled(Struct, frozen=True):
-    """An application that is not served by today's gateway."""
+    """An application, or several with one description, that today's gateway does not serve."""
 
     app: str
     felt: str
@@ -75,14 +77,22 @@ class Cost(Struct, frozen=True):
 
 
 class BetterGateway(Struct, frozen=True):
-    """The gateway that needs the slowest tier to serve everyone."""
+    """The recommended gateway.
+
+    It serves the household better at `Facts.compared_at`, or it only lets a slower tier suffice.
+    """
 
     name: str
     tier: str
     """The tier for which the gateway is set up.
 
-    It is `Facts.compared_at` if the gateway serves everyone there. Otherwise it is the slowest tier
-    at which the gateway serves everyone.
+    It is `Facts.compared_at` if the gateway serves the household better there. Otherwise it is the
+    slowest tier at which the gateway serves everyone.
+    """
+    is_for_slower_tier: bool
+    """Whether the household needs no other gateway at `Facts.compared_at`.
+
+    The gateway then only lets the slower tier `tier` suffice.
     """
 
 
@@ -95,6 +105,8 @@ class GatewayFacts(Struct, frozen=True):
     """The slowest tier at which no application is bad; `None` if there is none."""
     well: str | None
     """The slowest tier at which every application is good; `None` if there is none."""
+    tolerable: tuple[str, ...]
+    """The applications that are tolerable and not good at `served`."""
     failed: str | None
     """The next slower tier than `served` that was run; `None` if there is none."""
     failing: tuple[str, ...]
@@ -120,8 +132,8 @@ class Facts(Struct, frozen=True):
     compared_at: str
     """The tier at which gateways are compared: today's tier if it is known.
 
-    Otherwise it is the slowest sufficient tier of the better gateway, and without a better gateway
-    the fastest tier.
+    Otherwise it is the slowest sufficient tier of the better gateway or, without a better gateway,
+    of today's gateway. If no tier suffices, it is the fastest tier.
     """
     spoiled: tuple[Spoiled, ...]
     better: BetterGateway | None
