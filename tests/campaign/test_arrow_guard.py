@@ -22,7 +22,7 @@ from support.campaigns import is_whole
 
 OUTCOME = {
     "tables": {
-        "flows": {
+        "words": {
             "word": ["x", "y"],
             "value": np.array([1.5, np.nan]),
             "flag": np.array([True, False]),
@@ -63,8 +63,8 @@ def with_table(path, data):
 
     Returns its path.
     """
-    form = hashlib.sha256(b"apps\n" + data[: 8 + int.from_bytes(data[4:8], "little")]).hexdigest()
-    path.write_bytes(joined(HEAD | {"form": form[:16]}, {"apps": data}))
+    form = hashlib.sha256(b"others\n" + data[: 8 + int.from_bytes(data[4:8], "little")]).hexdigest()
+    path.write_bytes(joined(HEAD | {"form": form[:16]}, {"others": data}))
     return path
 
 
@@ -131,7 +131,7 @@ def test_a_stream_that_asks_for_too_much_makes_no_trial(tmp_path, name):
     tracemalloc.stop()
     assert pa.total_allocated_bytes() - before < 10**7
     with TrialFile(path) as part, pytest.raises((ValueError, OSError)):
-        part.table("apps")
+        part.table("others")
 
 
 def test_what_unpacks_to_more_than_a_trial_needs_is_refused_unpacked(monkeypatch):
@@ -232,23 +232,23 @@ def encoded_head(outcome):
 
 
 def test_the_form_depends_on_the_names_and_types_of_columns_alone():
-    form = form_of({"flows": columns_of(3)})
-    assert form == form_of({"flows": columns_of(0)})
+    form = form_of({"words": columns_of(3)})
+    assert form == form_of({"words": columns_of(0)})
     others = [
         {"queues": columns_of(3)},
-        {"flows": columns_of(3), "queues": {}},
-        {"flows": columns_of(3) | {"value": ["x"] * 3}},
-        {"flows": columns_of(3) | {"other": ["x"] * 3}},
-        {"flows": dict(reversed(columns_of(3).items()))},
+        {"words": columns_of(3), "queues": {}},
+        {"words": columns_of(3) | {"value": ["x"] * 3}},
+        {"words": columns_of(3) | {"other": ["x"] * 3}},
+        {"words": dict(reversed(columns_of(3).items()))},
     ]
     assert len({form, *map(form_of, others)}) == 6
 
 
 def test_a_file_whose_form_is_not_that_of_its_tables_is_no_trial(tmp_path):
     path, data = tmp_path / "00000.trial", Table(columns_of(3)).arrow_stream()
-    path.write_bytes(joined(HEAD | {"form": form_of({"apps": columns_of(3)})}, {"apps": data}))
+    path.write_bytes(joined(HEAD | {"form": form_of({"others": columns_of(3)})}, {"others": data}))
     assert is_ours(path)
-    path.write_bytes(joined(HEAD | {"form": form_of({"apps": columns_of(3)})}, {"flows": data}))
+    path.write_bytes(joined(HEAD | {"form": form_of({"others": columns_of(3)})}, {"words": data}))
     assert not is_ours(path)
 
 
@@ -256,9 +256,9 @@ def test_a_copy_in_memory_outlasts_its_file(tmp_path):
     path = tmp_path / "00000.trial"
     path.write_bytes(encode(OUTCOME, "{}", OURS))
     with TrialFile(path) as part:
-        table, copied = part.table("flows"), part.in_memory()
+        table, copied = part.table("words"), part.in_memory()
     path.unlink()
-    assert copied.table("flows").equals(table)
+    assert copied.table("words").equals(table)
 
 
 def test_a_copy_in_memory_has_the_size_that_was_checked(tmp_path):
@@ -279,7 +279,7 @@ def test_a_copy_in_memory_of_a_damaged_table_is_refused(tmp_path):
     with TrialFile(path) as part:
         copied = part.in_memory()
     with pytest.raises(ValueError, match="is not as it was written"):
-        copied.table("flows")
+        copied.table("words")
 
 
 def test_what_we_write_is_read(tmp_path):
@@ -287,12 +287,12 @@ def test_what_we_write_is_read(tmp_path):
     path.write_bytes(encode(OUTCOME, "{}", OURS))
     assert is_ours(path)
     with TrialFile(path) as part:
-        assert part.table("flows").to_pylist() == [
+        assert part.table("words").to_pylist() == [
             {"word": "x", "value": 1.5, "flag": True},
             {"word": "y", "value": None, "flag": False},
         ]
     with TrialFile(with_table(path, stream(WORDS))) as part:
-        assert part.table("apps").equals(WORDS)
+        assert part.table("others").equals(WORDS)
     for table in (THOUSAND, WORDS, THOUSAND.slice(0, 0)):
         assert arrow_guard.read(stream(table)).equals(table)
         assert arrow_guard.read(stream(table, compression=None)).equals(table)

@@ -179,7 +179,7 @@ def test_what_never_ends_is_no_trial(tmp_path):
 def test_a_trial_with_a_table_that_would_be_another_folders_does_not_count(tmp_path, name):
     path = tmp_path / "00000.trial"
     columns = {"word": ["x"]}
-    outcome = {"tables": {"flows": columns}, "digest": "0", "events": 1, "packets": 1}
+    outcome = {"tables": {"words": columns}, "digest": "0", "events": 1, "packets": 1}
     path.write_bytes(encode(outcome, "{}", OURS))
     assert is_whole(path, OURS)
     others = {"campaign": "other", "trial": "other", "engine": "kernel", "spec": spec_digest("")}

@@ -192,8 +192,7 @@ def test_a_run_refuses_a_hostile_file_of_a_complete_and_of_a_stopped_campaign(fo
 def test_a_hundred_files_together_are_refused_though_each_alone_is_not(folder, monkeypatch):
     monkeypatch.setattr(dataset, "CHUNK", 1)
     path = folder / "tables" / "flows" / "chunk=0000" / "rows.parquet"
-    table = repeated(columns_of(path), 10**5)
-    written(path, table, write_statistics=False)
+    written(path, repeated(columns_of(path), 10**5))
     names = [f"tables/flows/chunk={n:04d}/rows.parquet" for n in range(100)]
     for name in names[1:]:
         (folder / name).parent.mkdir()

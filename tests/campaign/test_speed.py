@@ -1,13 +1,18 @@
 """The forecast before a campaign starts: number of trials, time and size."""
 
+import json
+import os
 import re
 
 import pytest
+from aqmlab.base import measurements
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign import speed
 from aqmlab.campaign.costs import cost, simulated_s
 from aqmlab.cli import status_of
-from aqmlab.cli.forecast import lines
+from aqmlab.cli.forecast import drawing, lines
+from aqmlab.report import drawing_time
+from aqmlab.report.drawing_time import Wanted
 from support.campaigns import campaign_of, grid
 
 
@@ -58,6 +63,43 @@ def test_a_campaign_that_ran_is_what_the_next_is_expected_from(tmp_path):
     assert re.search("time: about .* in 2 processes, from 6 trials of this scenario", other)
     stored = sum(path.stat().st_size for path in (tmp_path / "out" / "tables").rglob("*.parquet"))
     assert speed.expected([lot(campaign)]).stored_bytes == pytest.approx(stored)
+
+
+@pytest.mark.parametrize("numbers", [{"busy_s": 1e308}, {"cost": 1e-320}, {"stored_s": 1e-320}])
+def test_absurd_numbers_are_no_memory(tmp_path, numbers):
+    campaign = campaign_of(grid())
+    own = lot(campaign)
+    speed.note(own, 6.0, campaign.trials, 3000)
+    path = tmp_path / "cache" / "aqmlab" / "speed.json"
+    members = json.loads(path.read_text("utf-8"))
+    members[own.key][own.scenario].update(numbers)
+    path.write_text(json.dumps(members), "utf-8")
+    assert speed.expected([own]) is None and speed.paces([own]) == {}
+    assert "time: not known" in "\n".join(lines(campaign, tmp_path / "out", 2))
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+@pytest.mark.parametrize("name", ["speed.json", "drawing.json"])
+def test_a_memory_that_is_no_regular_file_is_not_read(tmp_path, make, name):
+    path = tmp_path / "cache" / "aqmlab" / name
+    path.parent.mkdir(parents=True)
+    make(path)
+    campaign = campaign_of(grid())
+    assert speed.expected([lot(campaign)]) is None
+    assert drawing("report", [Wanted("home", 1.0)]).startswith("drawing: not known")
+
+
+def test_a_memory_of_any_size_is_not_read(tmp_path, monkeypatch):
+    campaign = campaign_of(grid())
+    speed.note(lot(campaign), 6.0, campaign.trials, 3000)
+    monkeypatch.setattr(measurements, "_MOST_BYTES", 100)
+    assert speed.expected([lot(campaign)]) is None
+
+
+def test_absurd_drawing_times_are_not_shown():
+    for amount, took_s in ((0.0, 0.0), (1.0, 1e9)):
+        drawing_time.note("report", Wanted("home", amount), took_s)
+    assert drawing("report", [Wanted("home", 1e9)]).startswith("drawing: not known")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"sim": 5}', '{"sim": {"a": {"cost": "x"}}}'])

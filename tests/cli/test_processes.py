@@ -108,3 +108,18 @@ def test_nobody_minds_a_closed_pipe(home):
         process.stdout.close()
         _, errors = process.communicate(timeout=30)
         assert (process.returncode, errors) == (1, ""), arguments
+
+
+def test_ctrl_c_while_the_modules_are_loaded_ends_without_a_traceback(tmp_path):
+    (tmp_path / "typer.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)\n")
+    package = Path(aqmlab.__file__).parent.parent
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from aqmlab.cli import main; main(['--version'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{package}"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")

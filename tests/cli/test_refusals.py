@@ -1,11 +1,13 @@
 """Every error of a scenario names its file and line, or its option."""
 
+import os
 import re
 import tomllib
 
 import pytest
 from aqmlab.base.errors import BadValueError, ScenarioError
 from aqmlab.base.failures import RequestError
+from aqmlab.cli import status_of
 from aqmlab.planning import planner
 from aqmlab.scenario import (
     applications,
@@ -168,3 +170,30 @@ def test_an_absent_file_is_not_taken_for_one_with_the_same_suffix(tmp_path) -> N
             planner.load(tmp_path / name)
         hint = None if meant is None else f"did you mean `{tmp_path / meant}`?"
         assert refused.value.hint == hint
+
+
+def test_a_wrong_name_is_refused_before_a_demonstration_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("aqmlab.cli.run.execute", lambda *_: pytest.fail("a demonstration ran"))
+    assert status_of(["demo", "nope", "--out", str(tmp_path)]) == 2
+    assert "nope" in capsys.readouterr().err
+
+
+def test_an_empty_name_of_a_scenario_is_called_empty(capsys):
+    assert status_of(["run", ""]) == 2
+    assert capsys.readouterr().err.startswith("error: the name of the scenario is empty\n")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_a_capture_that_is_no_regular_file_is_called_so(tmp_path, capsys, make):
+    make(tmp_path / "a.pcap")
+    assert status_of(["spp", str(tmp_path / "a.pcap"), str(tmp_path / "b.pcap")]) == 2
+    assert f"error: {tmp_path / 'a.pcap'}: it is not a regular file\n" in capsys.readouterr().err
+    assert status_of(["spp", str(tmp_path / "b.pcap"), str(tmp_path / "a.pcap")]) == 2
+    assert f"error: {tmp_path / 'b.pcap'}: there is no such file\n" in capsys.readouterr().err
+
+
+def test_a_number_with_too_many_digits_is_refused_without_advice_on_python(tmp_path, capsys):
+    (tmp_path / "a.toml").write_text(f"title = 'a'\nseed = {'9' * 9000}\n\n[path]\n")
+    assert status_of(["run", str(tmp_path / "a.toml"), "--dry-run"]) == 2
+    said = capsys.readouterr().err
+    assert "a.toml:2: this is not TOML: a number has 9000 digits; the limit is 4300\n" in said

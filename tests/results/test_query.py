@@ -56,6 +56,18 @@ def test_what_is_not_a_number_is_absent_in_json(ask):
     assert json.loads(out) == [{"a": None, "b": None, "c": "2017-01-02"}]
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.parquet"])
+def test_columns_of_one_name_are_refused_where_one_would_be_lost(ask, tmp_path, name):
+    path = tmp_path / name
+    sql = "SELECT f.trial, w.trial, w.seed FROM flows f JOIN windows w USING (flow) LIMIT 1"
+    status, _, err = ask(sql, "--out", str(path))
+    assert status == 2 and not path.exists()
+    assert "error: the answer has 2 columns `trial`" in err and "its own name with AS" in err
+    assert ask(sql, "--format", "csv")[0] == 0
+    sql = sql.replace("w.trial", "w.trial AS other")
+    assert ask(sql, "--out", str(path))[0] == 0 and path.exists()
+
+
 def test_without_sql_the_tables_are_listed_with_their_units(ask, home_results):
     status, out, _ = ask()
     assert status == 0

@@ -56,10 +56,10 @@ def test_files_of_a_table_may_have_different_columns(home_results, tmp_path):
     shutil.copytree(home_results.path, tmp_path / "study" / "b")
     name = "tables/flows/chunk=0000/rows.parquet"
     path = tmp_path / "study" / "b" / name
-    pl.read_parquet(path).drop("queue").with_columns(pl.col("seed").cast(str)).write_parquet(path)
+    pl.read_parquet(path).drop("queue").with_columns(pl.col("seed").cast(float)).write_parquet(path)
     files = home_results.manifest.files | {name: checksum_of(path)}
     rewrite_manifest(tmp_path / "study" / "b", files=files)
-    sql = "SELECT campaign, count(queue) FROM flows WHERE seed = '1' GROUP BY ALL ORDER BY ALL"
+    sql = "SELECT campaign, count(queue) FROM flows WHERE seed = 1 GROUP BY ALL ORDER BY ALL"
     with (
         Session(tmp_path / "study", find(tmp_path / "study")) as session,
         session.ask(sql) as answer,

@@ -1,14 +1,24 @@
-"""Measured run times on this machine, in the user's cache. Their loss is harmless."""
+"""Measured run times on this machine, in the user's cache. Their loss is harmless.
+
+Other programs can also write to the cache. A file that is not regular, is too large or holds
+impossible numbers counts as absent.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from aqmlab.base.failures import DiskError
-from aqmlab.base.files import cache_folder, write_atomically
+from aqmlab.base.files import cache_folder, open_regular, write_atomically
+
+_MOST_BYTES = 2**24
+"""The largest file of measurements that is read, in bytes. That of 200 scenarios has 50 kB."""
+
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e18)]
+"""A measured amount. The limit excludes sums and quotients that a float cannot hold."""
 
 _T = TypeVar("_T")
 
@@ -16,7 +26,9 @@ _T = TypeVar("_T")
 def read(name: str, form: type[dict[str, _T]]) -> dict[str, _T]:
     """The measurements in the cache's file `name`; empty if it is unreadable or not of `form`."""
     try:
-        return msgspec.json.decode((cache_folder() / name).read_bytes(), type=form)
+        with open_regular(cache_folder() / name) as file:
+            text = file.read(_MOST_BYTES + 1)
+        return {} if len(text) > _MOST_BYTES else msgspec.json.decode(text, type=form)
     except (OSError, ValueError, RecursionError, msgspec.MsgspecError, DiskError):
         return {}
 

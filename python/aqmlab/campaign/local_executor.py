@@ -15,7 +15,13 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict
 from types import TracebackType
 
-from aqmlab.base.processes import how_ended, is_stopped, python_path
+from aqmlab.base.processes import (
+    how_ended,
+    is_stopped,
+    last_words,
+    out_of_memory_kills,
+    python_path,
+)
 from aqmlab.base.scratch import Scratch
 from aqmlab.campaign.executor import AHEAD, ATTEMPTS
 from aqmlab.campaign.task import STOPPED, Answer, Moved, Order
@@ -74,6 +80,7 @@ class Worker:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
+        self._oom_kills = 0
         self._lock = threading.Lock()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
         self._scratch = Scratch()  # a killed worker leaves files
@@ -135,6 +142,7 @@ class Worker:
     def _running(self) -> subprocess.Popen[bytes] | None:
         with self._lock:
             if self._process is None and not self._stopped:
+                self._oom_kills = out_of_memory_kills()
                 self._process = subprocess.Popen(
                     [sys.executable, "-m", "aqmlab.campaign.worker", self._scratch.name],
                     stdin=subprocess.PIPE,
@@ -153,16 +161,17 @@ class Worker:
                 return STOPPED
         _close_pipes(process)
         problem = f"the process that ran it {how_ended(code)}"
+        if code == -signal.SIGKILL and out_of_memory_kills() > self._oom_kills:
+            problem += ", probably for lack of memory"
         note = self._last_words()
         return Answer(failed="died", problem=f"{problem}: {note}" if note else problem)
 
     def _last_words(self) -> str:
         self._errors.seek(0)
-        lines = self._errors.read().decode("utf-8", "replace").split("\n")
+        text = self._errors.read().decode("utf-8", "replace")
         self._errors.seek(0)
         self._errors.truncate()
-        spoken = [line.strip() for line in lines if line.strip()]
-        return spoken[-1][:_CRASH_NOTE] if spoken else ""
+        return last_words(text)[:_CRASH_NOTE]
 
 
 class Pool:

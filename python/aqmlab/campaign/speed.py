@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from aqmlab.base import measurements
+from aqmlab.base.measurements import Amount
 from aqmlab.campaign.costs import cost, simulated_s
 from aqmlab.campaign.store.folder import Trial
 from aqmlab.engines import registry
@@ -20,6 +22,9 @@ _FILE = "speed.json"
 _MOST_SCENARIOS = 200
 """The maximum number of scenarios in the cache for each `Lot.key`; the most recent ones stay."""
 
+_MOST_S, _MOST_STORED_BYTES = 1e9, 1e15
+"""The largest prediction, thirty years and a petabyte."""
+
 
 class _Measured(Struct, frozen=True):
     """Sums over the trials of a scenario that have run on an engine.
@@ -27,12 +32,12 @@ class _Measured(Struct, frozen=True):
     `stored_s` and `stored_bytes` cover only the trials in the tables of the last run.
     """
 
-    trials: int = 0
-    cost: float = 0.0
-    busy_s: float = 0.0
-    simulated_s: float = 0.0
-    stored_s: float = 0.0
-    stored_bytes: float = 0.0
+    trials: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    cost: Amount = 0.0
+    busy_s: Amount = 0.0
+    simulated_s: Amount = 0.0
+    stored_s: Amount = 0.0
+    stored_bytes: Amount = 0.0
 
 
 _Known = dict[str, dict[str, _Measured]]
@@ -136,4 +141,6 @@ def _expected(lot: Lot, scenarios: Mapping[str, _Measured]) -> Expected | None:
     stored_s = sum(one.stored_s for one in known) or 1
     stored_bytes = sum(one.stored_bytes for one in known) / stored_s
     stored_bytes *= sum(map(simulated_s, lot.trials))
+    if not (busy_s <= _MOST_S and stored_bytes <= _MOST_STORED_BYTES):
+        return None  # the file in the cache is not ours
     return Expected(busy_s, stored_bytes, sum(one.trials for one in known), bool(alike))

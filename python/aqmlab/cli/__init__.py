@@ -13,12 +13,16 @@ import sys
 from pkgutil import resolve_name
 from typing import Annotated, NoReturn
 
-import typer
+try:
+    import typer
 
-from aqmlab import __version__
-from aqmlab.cli import console, failing
-from aqmlab.cli.commands import COMMANDS
-from aqmlab.cli.lazy_group import SETTINGS, LazyGroup, lazy
+    from aqmlab import __version__
+    from aqmlab.cli import console, failing
+    from aqmlab.cli.commands import COMMANDS
+    from aqmlab.cli.lazy_group import SETTINGS, LazyGroup, lazy
+except KeyboardInterrupt:  # these imports take a tenth of a second
+    sys.stderr.write("error: interrupted\n")
+    sys.exit(130)
 
 __all__ = ["COMMANDS", "app", "main", "status_of"]
 
@@ -75,17 +79,22 @@ def status_of(arguments: list[str] | None = None) -> int:
 
     If the environment variable `AQMLAB_TRACEBACK` is 1, errors are raised instead.
     """
-    console.make_ready()
-    if "_AQMLAB_COMPLETE" in os.environ:
-        # The module imports private names of Typer. It is loaded only if a shell asks for
-        # completions, so a change of these names breaks no other use.
-        resolve_name("aqmlab.cli.completion:register")()
     if os.environ.get("AQMLAB_TRACEBACK") == "1":
-        return app(arguments, standalone_mode=False) or 0
+        return _answered(arguments)
     try:
-        status = app(arguments, standalone_mode=False) or 0
+        status = _answered(arguments)
         sys.stdout.flush()
         # Typer turns Ctrl-C into an exit status without a message.
         return failing.explain(KeyboardInterrupt()) if status == failing.STOPPED else status
     except (Exception, KeyboardInterrupt) as error:
         return failing.explain(error)
+
+
+def _answered(arguments: list[str] | None) -> int:
+    """Runs the command line; returns the exit status of the command."""
+    console.make_ready()
+    if "_AQMLAB_COMPLETE" in os.environ:
+        # The module imports private names of Typer. It is loaded only if a shell asks for
+        # completions, so a change of these names breaks no other use.
+        resolve_name("aqmlab.cli.completion:register")()
+    return app(arguments, standalone_mode=False) or 0

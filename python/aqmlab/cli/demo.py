@@ -14,8 +14,9 @@ DEMONSTRATIONS = ("kua2017-demo", "cumaranayagam2016")
 def command(given: DemoParameters) -> int:
     """Runs `aqmlab demo`; returns the exit status."""
     reports = []
-    for name in (*DEMONSTRATIONS, *(given.configs or ())):
-        campaign, _ = run.prepare(Request(name))
+    names = (*DEMONSTRATIONS, *(given.configs or ()))
+    # A wrong name is refused before anything runs.
+    for campaign, _ in [run.prepare(Request(name)) for name in names]:
         console.talk(f"\n{campaign.about.title}\n")
         # The name includes the key, so a newer build does not find an older build's results.
         folder = given.out / f"{campaign.about.name}-{campaign.key[:8]}"

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from aqmlab.planning.plan import Plan, PlannedTrial
 
 
+_MOST_S = 1e9
+"""The longest drawing time that is shown. The numbers in the cache may be wrong."""
+
+
 def lines(campaign: Campaign, folder: Path, processes: int | None) -> Iterator[str]:
     """Yields lines on trials, engine, folder, expected run time and expected size of results."""
     left = missing(campaign, folder)
@@ -77,7 +81,7 @@ def forecast(found: Expected | None, trials: int, processes: int | None) -> Iter
 def drawing(kind: Kind, wanted: Iterable[Wanted]) -> str:
     """A line on the time that one process is expected to need for drawing, after the last trial."""
     found = expected_drawing(kind, wanted)
-    if found is None:
+    if found is None or not found.seconds <= _MOST_S:
         return "drawing: not known, because nothing was drawn on this machine"
     what = {"report": ("report", "scenario"), "figure": ("drawing", "figure")}[kind]
     count = f"{found.drawings} {what[0]}{'s' * (found.drawings != 1)}"

@@ -19,8 +19,10 @@ from aqmlab.results.export import number
 def command(given: SppParameters) -> int:
     """Runs `aqmlab spp`; returns the exit status."""
     for path in (given.first, given.second):
-        if not path.is_file():
+        if not path.exists():
             raise RequestError(f"{path}: there is no such file")
+        if not path.is_file():
+            raise RequestError(f"{path}: it is not a regular file")
     try:
         wishes = json.dumps({"synchronised": given.synchronised, "translation": given.translation})
         found = _core.spp(str(given.first), str(given.second), wishes)

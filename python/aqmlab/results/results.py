@@ -146,22 +146,28 @@ class CampaignResults(StoredTables):
         Yields these results themselves if they have fewer than two chunks, or if some trials are
         not yet in the tables' files.
         """
+        import polars as pl
+
         files = self._snapshot.files
         chunks = files.chunks() if self._is_in_files else []
         if len(chunks) < 2:
             yield self
             return
         trials = {trial.id: trial for trial in self.manifest.trials}
+        seen: set[str] = set()
         for chunk in chunks:
             if not files.has(TRIALS, chunk):
                 continue  # A reader of the whole table refuses rows without trials.
             part = copy.copy(self)
             part._chunk = chunk
             frame = scan_files(files, TRIALS, chunk).select("trial")
-            names = part._collected(TRIALS, frame)["trial"]
-            part = part._with([trials[name] for name in names if name in trials])
+            frame = frame.filter(pl.col("trial").is_in(list(trials)))
+            names = part.collected(TRIALS, frame)["trial"]
+            seen.update(names)
+            part = part._with([trials[name] for name in names])
             part.tables = tuple(name for name in self.tables if files.has(name, chunk))
             yield part
+        self._refuse_fault(TRIALS, self._fault_of_lost(seen))
 
     def scan(self, name: str) -> pl.LazyFrame:
         """A table as a lazy query, for tables larger than memory.
@@ -214,7 +220,10 @@ class CampaignResults(StoredTables):
         )
         # A condition may have the name of a label column. The label column then replaces it.
         frame = frame.drop(name for name in labels.columns[1:] if name in frame.columns)
-        return frame.join(labels, on="trial", how="left", maintain_order="left")
+        joined = frame.join(labels, on="trial", how="left", maintain_order="left")
+        if joined["queue_label"].null_count():
+            self._refuse_fault(name, "it has rows of a trial that is not in the manifest")
+        return joined
 
     @property
     def judged(self) -> list[Verdict]:
@@ -279,7 +288,18 @@ class CampaignResults(StoredTables):
 _COMPUTED = {VERDICTS: frame_of, QUALITY: quality_of}
 """The functions that compute the tables without files, by the tables' names."""
 
-_INNER = frozenset(("app_order", "by_chunk", "in_files", "memo", "narrowed", "scan"))
+_INNER = frozenset(
+    (
+        "app_order",
+        "by_chunk",
+        "collected",
+        "in_files",
+        "memo",
+        "narrowed",
+        "refuse_malformed",
+        "scan",
+    )
+)
 """The attributes for this package only, which completion in a notebook omits."""
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from aqmlab.base.errors import shown
 from aqmlab.base.failures import LabError, RequestError
-from aqmlab.campaign.store import snapshot
+from aqmlab.campaign.store import snapshot, table_form
 from aqmlab.campaign.store.folder import Folder
-from aqmlab.campaign.store.layout import TABLES
+from aqmlab.campaign.store.layout import TABLES, TRIALS
 from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.campaign.store.snapshot import Snapshot
 from aqmlab.campaign.store.table_files import TableFiles
@@ -65,7 +67,7 @@ class StoredTables:
     def table(self, name: str) -> pl.DataFrame:
         """The table `name`; raises `RequestError` if there is no such table."""
         if name not in self._frames:
-            self._frames[name] = self._read(lambda: self._collected(name, self.scan(name)))
+            self._frames[name] = self._read(lambda: self.collected(name, self.scan(name)))
         return self._frames[name]
 
     def height(self, name: str) -> int:
@@ -73,7 +75,7 @@ class StoredTables:
         import polars as pl
 
         def count() -> int:
-            return int(self._collected(name, self.scan(name).select(pl.len())).item())
+            return int(self.collected(name, self.scan(name).select(pl.len())).item())
 
         return self._read(count)
 
@@ -87,6 +89,8 @@ class StoredTables:
     def _verify(self) -> None:
         for files in self._opened_files():
             files.verify()
+        if TRIALS in self.tables:
+            self.collected(TRIALS, self.scan(TRIALS).select("trial"))
         for damage in self._damage():
             raise damage
 
@@ -150,7 +154,7 @@ class StoredTables:
         """The table files of each campaign in these results."""
         return [self._snapshot.files]
 
-    def _collected(self, name: str, frame: pl.LazyFrame) -> pl.DataFrame:
+    def collected(self, name: str, frame: pl.LazyFrame) -> pl.DataFrame:
         """The collected rows of the table `name`.
 
         Raises `RequestError` if they cannot be read, or if a file was replaced during the read.
@@ -165,7 +169,38 @@ class StoredTables:
             raise self._folder.damaged(table, str(error).splitlines()[0]) from None
         for files in self._opened_files():
             files.refuse_replaced(name, self._chunk)
+        self.refuse_malformed(name, found)
+        if name == TRIALS and "trial" in found.columns:
+            self._refuse_fault(TRIALS, self._fault_of_trials(found["trial"].to_list()))
         return found
+
+    def refuse_malformed(self, name: str, rows: pl.DataFrame) -> None:
+        """Raises `RequestError` if `rows` lack a value that rows of the table `name` must have."""
+        self._refuse_fault(name, table_form.fault_of_rows(name, rows))
+
+    def _refuse_fault(self, name: str, problem: str | None) -> None:
+        if problem is not None:
+            raise self._folder.damaged(self._folder.path / TABLES / name, problem)
+
+    def _fault_of_trials(self, names: Sequence[str]) -> str | None:
+        """The reason why the table `trials` cannot hold exactly the trials `names`."""
+        known = self.manifest.digest_by_trial()
+        for name, count in Counter(names).items():
+            if name not in known:
+                return f"the trial `{shown(name)}` is not in the manifest"
+            if count > 1:
+                return f"it has {count} rows of the trial `{name}`; it must have one"
+        return None if self._chunk is not None else self._fault_of_lost(names)
+
+    def _fault_of_lost(self, names: Collection[str]) -> str | None:
+        """The reason why the table `trials` cannot hold only the trials `names`.
+
+        The manifest of a running campaign does not state which trials are finished.
+        """
+        known = self.manifest.digest_by_trial()
+        names = set(names)
+        lost = [name for name, digest in known.items() if digest and name not in names]
+        return f"it has no row of the finished trial `{lost[0]}`" if lost else None
 
     def scan(self, name: str) -> pl.LazyFrame:
         """A table as a lazy query over its files, for tables larger than memory.
@@ -176,7 +211,8 @@ class StoredTables:
         import polars as pl
 
         self._refuse_unknown(name)
-        rows = with_numbers(self._stored(name), self.manifest, self._columns)
+        rows = _completed(name, self._stored(name))
+        rows = with_numbers(rows, self.manifest, self._columns)
         for wanted in (self._only, self._had):
             if wanted is not None:
                 rows = rows.filter(pl.col("trial").is_in(wanted))
@@ -221,6 +257,27 @@ class StoredTables:
                 frame = pl.from_arrow(made.table(name))
                 assert isinstance(frame, pl.DataFrame)
                 yield frame.lazy()
+
+
+def _completed(name: str, rows: pl.LazyFrame) -> pl.LazyFrame:
+    """The rows with all documented columns of numbers.
+
+    Columns that the table may lack are null. Columns of text become numbers: their table is empty.
+    """
+    import polars as pl
+
+    types = rows.collect_schema()
+    added = [
+        pl.lit(None, pl.Float64).alias(column)
+        for column in table_form.ABSENT.get(name, ())
+        if column not in types
+    ]
+    changed = [
+        pl.col(column).cast(pl.Float64)
+        for column, kind in table_form.COLUMNS.get(name, {}).items()
+        if kind == table_form.NUMBER and types.get(column) == pl.String
+    ]
+    return rows.with_columns(*added, *changed) if added or changed else rows
 
 
 _READ_BY: set[int] = set()

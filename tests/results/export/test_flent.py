@@ -194,3 +194,10 @@ def test_a_seed_that_is_no_time_is_said_in_words(home):
     one = replace(next(trials.read(home, flent.TABLES)), seed=2**62)
     with pytest.raises(RequestError, match="the seed 46"):
         flent.document(home, one)
+
+
+def test_an_infinite_number_in_a_table_is_refused(rrul):
+    one = next(trials.read(rrul, flent.TABLES))
+    document = flent.document(rrul, one) | {"results": {"ping": [math.inf]}}
+    with pytest.raises(RequestError, match="a table is damaged: it holds an infinite number"):
+        flent.file_bytes(document)

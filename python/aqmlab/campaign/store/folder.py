@@ -36,7 +36,15 @@ from aqmlab.base.failures import DamagedError, DiskError, RequestError
 from aqmlab.base.files import FileLock, disk_errors, write_atomically
 from aqmlab.base.text_files import SUFFIXES
 from aqmlab.campaign.store import layout
-from aqmlab.campaign.store.layout import CATALOGUE, LOCK, MANIFEST, PARTS, ROWS, TABLES
+from aqmlab.campaign.store.layout import (
+    CATALOGUE,
+    FIGURES,
+    LOCK,
+    MANIFEST,
+    PARTS,
+    ROWS,
+    TABLES,
+)
 from aqmlab.campaign.store.manifest import (
     FORMAT,
     ConditionValue,
@@ -101,6 +109,10 @@ def recorded_trials(manifest: Manifest) -> list[Trial]:
     ]
 
 
+_WRITTEN = (TABLES, PARTS, FIGURES, f"{TABLES}/*", f"{TABLES}/*/*")
+"""The patterns of the folders in which a campaign and its report write."""
+
+
 class Folder:
     """A campaign's folder, which need not exist before the first write."""
 
@@ -114,12 +126,16 @@ class Folder:
         return self.path / MANIFEST
 
     def manifest(self) -> Manifest:
-        """The manifest; raises `RequestError` if it is absent or unreadable."""
+        """The manifest; raises `RequestError` if it is absent or unreadable.
+
+        A folder with a link in place of its own folder also raises this error.
+        """
         if self.path.is_file():
             is_scenario = self.path.suffix in SUFFIXES
             made = f"`aqmlab run {self.path}` runs it, and makes a folder" if is_scenario else None
             what = "is a scenario" if is_scenario else "is a file"
             raise RequestError(f"{self.path}: {what}, not the folder of a campaign", made)
+        self._refuse_links(TABLES, PARTS, FIGURES)
         try:
             return read(self.manifest_path)
         except FileNotFoundError:
@@ -182,17 +198,35 @@ class Folder:
         return layout.damaged(self.path, path, problem)
 
     def make(self) -> None:
-        """Creates the folder, with a subfolder for trial files; raises `DiskError`."""
+        """Creates the folder, with a subfolder for trial files; raises `DiskError`.
+
+        Raises `RequestError` if a link is in the place of one of its own folders.
+        """
+        self._refuse_links(*_WRITTEN)
         try:
             (self.path / PARTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DiskError.of(error, self.path) from None
 
     def clear_unfinished(self) -> None:
-        """Removes the partial files of killed writers."""
+        """Removes the partial files of killed writers.
+
+        Raises `RequestError` if a link would lead out of the folder.
+        """
+        self._refuse_links(*_WRITTEN)
         for place in (".*.tmp", "trials/.*.tmp", f"{TABLES}/*/chunk=*/.*.tmp"):
             for leftover in self.path.glob(place):
                 leftover.unlink(missing_ok=True)
+
+    def _refuse_links(self, *places: str) -> None:
+        """Raises `RequestError` for a link to a folder at one of `places`, which are patterns.
+
+        The author of an untrusted folder could choose which files a campaign writes and removes.
+        """
+        for place in places:
+            for path in self.path.glob(place):
+                if path.is_symlink() and path.is_dir():
+                    raise layout.linked(path)
 
     def remove_parts(self, indices: Iterable[int]) -> None:
         """Removes the trial files for the trials `indices`; raises `DiskError`."""

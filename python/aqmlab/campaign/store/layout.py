@@ -15,12 +15,22 @@ TABLES = "tables"
 ROWS = "rows.parquet"
 PARTS = "trials"
 LOCK = "lock"
+FIGURES = "figures"
+"""The folder of the figures beside the report."""
 
 TRIALS = "trials"
 """The name of the table of trials."""
 
 OF_TRIALS = ("digest", "events", "packets", "spec")
 """The columns of the table `trials` after the leading columns."""
+
+
+def linked(path: Path) -> DamagedError:
+    """The error for a link in place of a folder of the campaign."""
+    return DamagedError(
+        f"{path}: is a link, and not one of the campaign's folders",
+        "remove it: a write to this folder would change files outside the campaign",
+    )
 
 
 def damaged(folder: Path, path: Path, problem: str) -> DamagedError:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from aqmlab.base.files import open_regular
+from aqmlab.campaign.store.table_form import fault_of_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,10 +58,11 @@ class FileSize(NamedTuple):
     """The memory of all columns, computed from the footer and, if necessary, from long texts."""
 
 
-def size_of(path: Path) -> FileSize:
+def size_of(path: Path, table: str | None = None) -> FileSize:
     """The sizes of the file at `path`.
 
-    Raises `ValueError` if the file cannot be read, or if aqmlab cannot have written it.
+    Raises `ValueError` if the file cannot be read, or if aqmlab cannot have written it. If the name
+    of its `table` is given, the file must also have this table's columns.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -75,6 +77,8 @@ def size_of(path: Path) -> FileSize:
                 thrift_container_size_limit=_THRIFT_ITEMS,
             )
             _refuse_columns(plain)
+            if table is not None and (problem := fault_of_file(table, plain)) is not None:
+                raise ValueError(problem)
             texts = [field.name for field in plain.schema_arrow if _is_text(field)]
             found = pq.ParquetFile(
                 file, metadata=plain.metadata, read_dictionary=texts, pre_buffer=_PRE_BUFFER

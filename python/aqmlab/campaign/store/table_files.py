@@ -12,7 +12,7 @@ from aqmlab.base.checksums import mismatch, unreadable
 from aqmlab.base.failures import DamagedError
 from aqmlab.campaign.store.chunk_record import Alternatives
 from aqmlab.campaign.store.folder import Folder
-from aqmlab.campaign.store.layout import CATALOGUE, ROWS, TABLES, TRIALS
+from aqmlab.campaign.store.layout import CATALOGUE, ROWS, TABLES, TRIALS, linked
 from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.campaign.store.parquet_guard import FileSize, growth, size_of
 
@@ -135,7 +135,7 @@ class TableFiles:
 
     def _size_of(self, path: Path) -> FileSize:
         try:
-            return size_of(path)
+            return size_of(path, path.parent.parent.name)
         except ValueError as error:
             raise self._folder.damaged(path, str(error)) from None
 
@@ -181,6 +181,8 @@ class TableFiles:
         before = self._seen.get(folder)
         if before is not None and before[0] == state:
             return before[1]
+        if str(folder) in self._known and folder.is_symlink():
+            raise linked(folder)
         listed: list[Path] = []
         others: list[Path] = []
         try:

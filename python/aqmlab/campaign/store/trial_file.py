@@ -28,6 +28,7 @@ from aqmlab.base.checksums import FileChecksum, is_intact, with_checksum
 from aqmlab.base.files import open_regular, reason_of
 from aqmlab.campaign.store import arrow_guard, json_record
 from aqmlab.campaign.store.manifest import TABLE_NAME
+from aqmlab.campaign.store.table_form import fault_of_trial
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,6 +37,8 @@ _START = struct.Struct("<8sQ")
 _FORM = b"aqmtrial"
 MOST_BYTES = arrow_guard.MOST_BYTES
 """The maximum size of a trial file that is read, in bytes."""
+
+_CHANGED = "its contents are not those recorded"
 
 UNREADABLE = (OSError, KeyError, ValueError, EOFError, MemoryError, RuntimeError)
 """The errors that `TrialFile` raises for a damaged file."""
@@ -150,17 +153,19 @@ class TrialFile:
         copied._file = BytesIO(self._file.read(self.size_bytes))
         return copied
 
-    def is_sound(self) -> bool:
-        """Returns whether the file holds the tables that its head lists.
+    def fault(self) -> str | None:
+        """The reason why the file does not hold the tables that its head lists, or `None`.
 
         Raises an error of `UNREADABLE` for a damaged table.
         """
         schemas = {}
         for name in self.names():
             stream = self._stream(name)
-            arrow_guard.read(stream)
+            problem = fault_of_trial(name, arrow_guard.read(stream))
+            if problem is not None:
+                return f"in the table `{name}`, {problem}"
             schemas[name] = arrow_guard.schema_message(stream)
-        return self.head.form == _form(schemas)
+        return None if self.head.form == _form(schemas) else _CHANGED
 
     def names(self) -> Iterator[str]:
         """Yields the names of the tables, in the core's order."""
@@ -203,9 +208,9 @@ def fault_of(path: Path, origin: TrialIdentity) -> str | None:
         with TrialFile(path) as part:
             if part.origin != origin:
                 return "it holds the result of another trial"
-            return None if part.is_sound() else "its contents are not those recorded"
+            return part.fault()
     except FileNotFoundError:
         raise
     except UNREADABLE as error:
         is_told = isinstance(error, OSError) and error.strerror is not None
-        return reason_of(error) if is_told else "its contents are not those recorded"
+        return reason_of(error) if is_told else _CHANGED

@@ -24,7 +24,7 @@ class RttRow(TypedDict):
     """The `n` round-trip times of a flow in one direction in one step of measurement."""
 
     t_s: float
-    rtt_p50_ms: float
+    rtt_p50_ms: float | None
     rtt_min_ms: float
     rtt_mean_ms: float
     rtt_max_ms: float
@@ -54,7 +54,7 @@ class QueueSeriesRow(TypedDict):
 
     link: str
     t_s: float
-    backlog_bytes: int
+    backlog_bytes: int | None
     backlog_packets: int
     drops: int
-    marks: int
+    marks: int | None

@@ -158,4 +158,6 @@ def pieces(results: CampaignResults, name: str) -> Iterator[pl.DataFrame]:
     frame = results.scan(name)
     rows = frame.select(pl.len()).collect().item()
     for start in range(0, max(rows, 1), _ROWS):
-        yield frame.slice(start, _ROWS).collect()
+        piece = frame.slice(start, _ROWS).collect()
+        results.refuse_malformed(name, piece)
+        yield piece

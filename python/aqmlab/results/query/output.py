@@ -9,6 +9,7 @@ import itertools
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,6 +57,16 @@ def write(answer: Answered, form: str, target: BinaryIO, note: Note) -> None:
         FORMATS[form](answer, text, note)
 
 
+def _refuse_equal_names(names: Sequence[str]) -> None:
+    """Raises `RequestError` if several columns have one name. Readers would keep only one."""
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise RequestError(
+                f"the answer has {count} columns `{shown(name)}`",
+                "give each its own name with AS, or name the columns in place of `*`",
+            )
+
+
 def _write_table(answer: Answered, target: TextIO, note: Note) -> None:
     names, rows = answer.columns, answer.rows()
     shown = [[_cell(value) for value in row] for row in itertools.islice(rows, MOST_ROWS)]
@@ -74,8 +85,9 @@ def _write_csv(answer: Answered, target: TextIO, _: Note) -> None:
 
 
 def _write_json(answer: Answered, target: TextIO, _: Note) -> None:
-    target.write("[")
     names = answer.columns
+    _refuse_equal_names(names)
+    target.write("[")
     for number, row in enumerate(answer.rows()):
         values = dict(zip(names, map(_plain, row), strict=True))
         text = json.dumps(values, ensure_ascii=False, allow_nan=False, default=str)
@@ -87,6 +99,7 @@ def _write_parquet(answer: Answered, target: BinaryIO) -> None:
     import pyarrow.parquet as pq
 
     schema, batches = answer.batches()
+    _refuse_equal_names(schema.names)
     with pq.ParquetWriter(target, schema, compression="zstd") as writer:
         for batch in batches:
             writer.write_batch(batch)

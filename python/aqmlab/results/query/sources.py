@@ -104,7 +104,7 @@ class Sources:
         alike = dict[Any, list[Any]]()
         sizes = []
         for file in (File(*one) for one in self._found.files[name]):
-            sizes.append(_verify(file))
+            sizes.append(_verify(file, name))
             if (problem := growth(sizes)) is not None:
                 raise _damaged(file, f"with the files before it, {problem}")
             columns, told = self._told(file.campaign, _columns(file, parquet, disk))
@@ -132,8 +132,8 @@ class Sources:
         return Path(folder).relative_to(self._path).as_posix() if several else None
 
 
-def _verify(file: File) -> FileSize:
-    """The sizes of a file.
+def _verify(file: File, table: str) -> FileSize:
+    """The sizes of a file of `table`.
 
     Raises `RequestError` if the file has changed since it was written, or if aqmlab did not write
     it.
@@ -142,7 +142,7 @@ def _verify(file: File) -> FileSize:
     if problem is not None:
         raise _damaged(file, problem)
     try:
-        return size_of(Path(file.path))
+        return size_of(Path(file.path), table)
     except ValueError as error:
         raise _damaged(file, str(error)) from None
 

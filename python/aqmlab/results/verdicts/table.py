@@ -67,7 +67,7 @@ def _frame(
     named = conditions(scanned.collect_schema().names(), name)
     # One read of the files: `named` leaves out the specifications, which are most of their bytes.
     front = scanned.select("trial", *(pl.col(old).alias(new) for old, new in named.items()))
-    trials_read = front.collect()
+    trials_read = results.collected(TRIALS, front)
     finished = trials_read["trial"].to_list()
     trials = {results.labels[trial]: trial for trial in reversed(finished)}
     comparison = BaselineComparison(results.judged, baseline)

@@ -93,8 +93,17 @@ def document(results: CampaignResults, trial: TrialRows) -> Document:
 
 
 def file_bytes(document: Document) -> bytes:
-    """The contents of a document's file: compressed JSON, equal for equal documents."""
-    text = json.dumps(document, allow_nan=False, separators=(",", ":"), sort_keys=True)
+    """The contents of a document's file: compressed JSON, equal for equal documents.
+
+    Raises `RequestError` for an infinite number. Only a damaged table holds such a number.
+    """
+    try:
+        text = json.dumps(document, allow_nan=False, separators=(",", ":"), sort_keys=True)
+    except ValueError:
+        problem = (
+            f"{document['metadata']['TITLE']}: a table is damaged: it holds an infinite number"
+        )
+        raise RequestError(problem, "remove the folder and run the campaign again") from None
     return gzip.compress(text.encode(), mtime=0)
 
 

@@ -191,11 +191,12 @@ def _queues(trial: TrialRows) -> dict[str, FlentSeries]:
 def _queue(rows: Iterable[QueueSeriesRow]) -> Iterator[Sample]:
     drops = marks = 0
     for row in rows:
+        marked = row["marks"] or 0  # the table may lack this column
         yield {
             "t": row["t_s"],
             "backlog_bytes": row["backlog_bytes"],
             "backlog_pkts": row["backlog_packets"],
             "dropped": row["drops"] - drops,
-            "ecn_mark": row["marks"] - marks,
+            "ecn_mark": marked - marks,
         }
-        drops, marks = row["drops"], row["marks"]
+        drops, marks = row["drops"], marked
