@@ -14,7 +14,7 @@ RUST := $(shell git ls-files --cached --others --exclude-standard '*.rs' Cargo.t
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | \
-	  while IFS=$$'\t' read -r target text; do printf '  make %-10s %s\n' "$$target" "$$text"; done
+	  while IFS=$$'\t' read -r target text; do printf '  make %-14s %s\n' "$$target" "$$text"; done
 
 tools: ## check that Python, venv and Rust are installed
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -46,7 +46,6 @@ demo: setup ## run key experiments of two papers and a TEACUP config, and print 
 
 test: setup $(SIMULATOR) ## run all tests except the long ones, and boot one virtual machine if possible
 	@$(RUST_TESTS)
-	@$(BIN)/python tools/conformance_count.py
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 compiled-tests: ## compile the tests of Rust without running them
@@ -65,7 +64,7 @@ docs: setup ## build the documentation site into target/docs/site, strictly
 	@$(call install_extra,docs)
 	@$(BIN)/python tools/documentation/build.py
 
-soak: setup $(SIMULATOR) ## run the long tests, the fuzzers and make dist (half an hour on two cores)
+soak: setup $(SIMULATOR) ## run the long tests, the fuzzers and make dist
 	@$(call install_extra,fuzz) || echo 'warning: the packages of [fuzz] cannot be installed: see above' >&2
 	@$(BIN)/python tools/soak.py
 
@@ -100,10 +99,13 @@ bench: setup ## measure speed and memory, next to ns-3 and csg-htsim (HTSIM=FOLD
 golden: setup ## rewrite the golden digests (review the diff)
 	@$(BIN)/python tests/golden/regenerate.py
 
-mutants: setup ## mutate the code that measures and judges, and check that a test fails
+mutants: setup ## change the code that measures and judges, and list the changes that no test notices
 	@tools/mutants.sh $(BIN)
 
 clean: ## remove what was built
-	rm -rf target $(VENV) dist results demo
+	rm -rf target $(VENV) dist
 
-.PHONY: help tools setup page demo test compiled-tests dist docs soak fuzz coverage kernel test-kernel lint fmt bench golden mutants clean
+clean-results: ## remove all campaigns in results and demo
+	rm -rf results demo
+
+.PHONY: help tools setup page demo test compiled-tests dist docs soak fuzz coverage kernel test-kernel lint fmt bench golden mutants clean clean-results

@@ -67,7 +67,7 @@ def worker_ms(specs: list[str]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Runs the campaign in a temporary folder and prints the measurements."""
+    """Reads the arguments, and measures in a temporary folder."""
     combinations = len(RATES) * len(QUEUES)
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument(
@@ -77,28 +77,32 @@ def main() -> None:
     seeds = parser.parse_args().trials // combinations
     if seeds < 1:
         parser.error(f"TRIALS: allowed is {combinations} or more, one trial per combination")
+    with tempfile.TemporaryDirectory(prefix="aqmlab-bench-") as folder:
+        os.environ["XDG_CACHE_HOME"] = f"{folder}/cache"
+        measure(seeds, Path(folder, "campaign"))
+
+
+def measure(seeds: int, path: Path) -> None:
+    """Runs each combination with each of `seeds` seeds in the folder `path`; prints the costs."""
     varied = (
         Variation("path.rate", tuple(RATES)),
         Variation("path.qdisc", tuple(QUEUES)),
         Variation("path.rtt", ("20 ms",)),
     )
-    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="aqmlab-bench-")
-    clock = Clock(seeds * combinations)
+    clock = Clock(seeds * len(RATES) * len(QUEUES))
     request = Request("boerlage2016-d6", vary=varied, seeds=seeds, duration=DURATION)
     plan = request.plan()
     clock.lap("plan")
     planned = campaign_for(request, plan)
     del plan
     clock.lap("make the campaign")
-    with tempfile.TemporaryDirectory(prefix="aqmlab-bench-") as folder:
-        path = Path(folder)
-        runner.run(planned, path)
-        clock.lap("hand out, record, write")
-        size = sum(file.stat().st_size for file in path.rglob("*.parquet"))
-        files = len(list(path.rglob("*.parquet")))
-        print(f"{len(planned.trials)} trials, {files} files, {size / 1e6:.0f} MB of Parquet")
-        assert load(path).table("flows").height
-        clock.lap("read flows")
+    runner.run(planned, path)
+    clock.lap("hand out, record, write")
+    files = list(path.rglob("*.parquet"))
+    size = sum(file.stat().st_size for file in files)
+    print(f"{len(planned.trials)} trials, {len(files)} files, {size / 1e6:.0f} MB of Parquet")
+    assert load(path).table("flows").height
+    clock.lap("read flows")
     simulator_ms, encode_ms = worker_ms([one.spec for one in planned.trials[::50]])
     print(f"in a worker: simulator {simulator_ms:.1f} ms, its result {encode_ms:.2f} ms of CPU")
 

@@ -199,7 +199,7 @@ def print_packets(sent: Mapping[str, list[Packet]], asked: argparse.Namespace) -
     else:
         places = parting(*sent.values(), asked.apart)
         if places is None:
-            print("no packet is another, nor apart")
+            print("the packets of both engines agree")
             return
         why, *at_ms = places
         print(f"\n{why}")
@@ -234,7 +234,7 @@ def parting(
     data = [[one for one in sent if one.length or one.flags & 3] for sent in (kernel, ours)]
     for place, (theirs, mine) in enumerate(zip(*data, strict=False)):
         if (theirs.seq, theirs.length) != (mine.seq, mine.length):
-            what = "is another"
+            what = "differs"
         elif theirs.lost != mine.lost:
             what = "is lost on one side"
         elif abs(theirs.t_ms - mine.t_ms) > apart_ms:

@@ -1,4 +1,4 @@
-"""Counts the numbered conformance statements that tests check, for `make test`.
+"""Finds the tests of the numbered conformance statements.
 
 A test states the number in its name: `c07_…` for C-07. A test in Rust can also state the number in
 its doc comment or in a comment inside the test, and a script in its comments.
@@ -86,9 +86,3 @@ def _of_script(path: Path) -> Iterator[tuple[int, str]]:
 
 def _numbers(pattern: re.Pattern[str], text: str) -> list[int]:
     return [int(number) for number in pattern.findall(text)]
-
-
-if __name__ == "__main__":
-    numbers = sorted(tested())
-    listed = ", ".join(f"C-{number:02}" for number in numbers)
-    print(f"{len(numbers)} conformance statements are tested: {listed}")

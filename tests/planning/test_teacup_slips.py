@@ -115,6 +115,56 @@ def test_an_error_keeps_its_hint_beside_what_was_not_read():
     )
 
 
+# --- Options ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("TPCONF_hostos", "did you mean `TPCONF_host_os`?"),
+        ("TPCONF_debug_levl", "did you mean `TPCONF_debug_level`?"),
+        ("TPCONF_zzzzzz", "there are TPCONF_aqms, "),
+    ],
+)
+def test_a_set_of_a_name_that_is_not_read_is_refused(name, hint):
+    error = refusal(SMALL, sets=[f"{name}=Linux"])
+    assert error.startswith(f"--set: unknown name `{name}`\n\nhint: {hint}")
+
+
+def test_a_set_may_name_what_the_config_itself_uses():
+    text = SMALL.replace("range(2)", "range(TPCONF_own)").replace(
+        "TPCONF_router =", "TPCONF_own = 2\nTPCONF_router =", 1
+    )
+    assert len(small(text=text).trials) == 2 * len(small(text=text, sets=["TPCONF_own=1"]).trials)
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"sets": ["V_q=fq_codell"]}, "--set V_q: c.py:6: queue_disc: "),
+        ({"vary": ["V_q=pie,fq_codell"]}, "--vary V_q: c.py:6: queue_disc: "),
+        ({}, "c.py:6: queue_disc: "),
+    ],
+)
+def test_an_error_in_the_value_of_an_option_names_the_option(changes, place):
+    default = "pie" if changes else "fq_codell"
+    text = SMALL.replace("'V_x': 'a_b'", f"'V_q': '{default}'").replace("QUEUE", "queue_disc=V_q")
+    assert refusal(text, **changes).startswith(f"{place}unknown discipline `fq_codell`")
+
+
+@pytest.mark.parametrize("option", ["set", "vary"])
+def test_an_unknown_variable_names_its_option(option):
+    error = refusal(SMALL, **{f"{option}s".replace("varys", "vary"): ["V_dilay=1"]})
+    assert error == f"--{option}: unknown variable `V_dilay`\n\nhint: did you mean `V_delay`?"
+
+
+def test_an_unknown_congestion_control_is_named_with_what_was_meant():
+    told = "there is no congestion control `cubik` here; did you mean `cubic`?"
+    assert told in refusal(SMALL, sets=["V_tcp_cc_algo=cubik"])
+    plan = small(vary=["V_tcp_cc_algo=cubik,newreno"])
+    assert any(warning.endswith(told) for warning in plan.warnings)
+
+
 # --- Rates in an unintended unit -------------------------------------------------------------
 
 
@@ -128,7 +178,10 @@ def test_an_error_keeps_its_hint_beside_what_was_not_read():
 )
 def test_a_rate_that_no_link_has_is_refused(rate, hint):
     error = refusal(SMALL, sets=[f"V_up_rate={rate}"])
-    assert error == f"c.py:6: rate: `{rate}` is outside the supported range\n\nhint: {hint}"
+    assert (
+        error
+        == f"--set V_up_rate: c.py:6: rate: `{rate}` is outside the supported range\n\nhint: {hint}"
+    )
 
 
 # --- Packet intervals in an unintended unit --------------------------------------------------

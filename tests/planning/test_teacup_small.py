@@ -156,7 +156,7 @@ def test_duration_measure_and_overhead_can_be_set():
         ({"queue": "loss=2"}, "c.py:6: loss: `2` is not between 0 and 1"),
         ({"queue": "delay='x'"}, "c.py:6: delay: `x` is not a number of zero or more"),
         ({"sets": ["V_up_rate=0mbit"]}, "c.py:6: rate: `0 mbit/s` is a rate of zero"),
-        ({"sets": ["V_up_rate=1MBps"]}, "c.py:6: rate: `1MBps` is not a rate"),
+        ({"sets": ["V_up_rate=1MBps"]}, "--set V_up_rate: c.py:6: rate: `1MBps` is not a rate"),
         ({"sets": ["V_aqm=pie"]}, "--set: unknown variable `V_aqm`"),
         ({"sets": ["path.rtt=1 ms"]}, "--set: `path.rtt` is not a name in a TEACUP config"),
         ({"vary": ["V_up_rate=1mbit"]}, "--vary: `V_up_rate` varies together with others"),

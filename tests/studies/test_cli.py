@@ -6,6 +6,8 @@ import re
 import aqmlab
 import pytest
 from aqmlab.cli import status_of
+from aqmlab.cli.claims import sentence
+from aqmlab.studies.claims import above, below
 
 
 def test_reproduce_draws_each_figure_and_a_page(tiny, tmp_path, capsys):
@@ -107,7 +109,7 @@ def test_claims_prints_verdicts_and_fails_only_when_told_to(tiny, tmp_path, caps
     assert "tiny: 4 claims: 2 hold, 1 fails, 1 cannot be judged" in printed.err
     assert "A FIFO delays calls." in printed.out
     assert "three calls: 240 kbit/s ≈ 240 ± 1% (margin +1%)" in " ".join(printed.out.split())
-    assert "given our choice of: buffer" in " ".join(printed.out.split())
+    assert "depends on the study's choice of buffer" in " ".join(printed.out.split())
     assert status_of([*asked, "--strict"]) == 1
     assert status_of([*asked, "--strict", "--id", "9-1"]) == 0
     capsys.readouterr()
@@ -115,6 +117,21 @@ def test_claims_prints_verdicts_and_fails_only_when_told_to(tiny, tmp_path, caps
     (found,) = json.loads(capsys.readouterr().out)
     assert (found["study"], found["id"], found["verdict"]) == ("tiny", "9-2", "fails")
     assert found["deciding"]["margin"] < 0
+
+
+@pytest.mark.parametrize(
+    ("check", "printed"),
+    [
+        (below("rate", 0.721, 2, "Mbit/s", slack=0.1), "0.721 Mbit/s < 2 + 10% (margin +74%)"),
+        (
+            above("rate", 0.147, 0.152, "Mbit/s", slack=0.05),
+            "0.147 Mbit/s > 0.152 - 5% (margin +2%)",
+        ),
+        (above("rate", 0.4, 0.3), "0.4 > 0.3 (margin +33%)"),
+    ],
+)
+def test_a_printed_comparison_states_the_tolerance_of_its_bound(check, printed):
+    assert sentence(check) == f"rate: {printed}"
 
 
 def test_studies_are_listed(capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def packet(t_ms: float, seq: int, lost: bool = False) -> Packet:
         ([packet(0, 1), packet(10, 101)], None),
         ([packet(0, 1), packet(13, 101)], None),
         ([packet(0, 1), packet(16, 101)], "data packet 1 is +6.000 ms apart"),
-        ([packet(0, 1), packet(10, 201)], "data packet 1 is another"),
+        ([packet(0, 1), packet(10, 201)], "data packet 1 differs"),
         ([packet(0, 1, lost=True), packet(10, 201)], "data packet 0 is lost on one side"),
     ],
 )
@@ -74,3 +75,16 @@ def test_one_cell_and_a_metric_that_it_has_are_asked_for(tmp_path: Path) -> None
     asked = ["upload.pie", "--metric", "opinion", "--to", "1", "--only", "sim"]
     with pytest.raises(SystemExit, match=r"the trial has no `opinion`, only .*\bloss\b"):
         phases.main([*asked, "--keep", str(tmp_path)])
+
+
+@pytest.mark.parametrize(("status", "passes"), [(0, 1), (1, 0), (2, 1), (3, 1), (4, 0), (127, 0)])
+def test_mutants_accepts_survivors_and_timeouts_and_no_other_failure(
+    tmp_path: Path, status: int, passes: int
+) -> None:
+    cargo = tmp_path / "cargo"
+    cargo.write_text(f'#!/bin/sh\ntest "$2" = --version || exit {status}\n')
+    cargo.chmod(0o755)
+    script = Path(__file__).parents[2] / "tools/mutants.sh"
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    ran = subprocess.run([script, tmp_path / "none"], cwd=tmp_path, env=path, capture_output=True)
+    assert (ran.returncode == 0) == bool(passes), ran.stderr

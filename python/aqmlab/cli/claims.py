@@ -140,15 +140,22 @@ def measured(verdict: ClaimResult) -> str:
     if verdict.because:
         lines.append(verdict.because)
     if verdict.choices:
-        lines.append(f"given our choice of: {', '.join(verdict.choices)}")
+        lines.append(f"depends on the study's choice of {', '.join(verdict.choices)}")
     return "; ".join(lines)
 
 
+_TOLERANCE = {"<": "+", ">": "-", "≈": "±"}
+"""The sign of the tolerance of a bound, by the relation."""
+
+
 def sentence(check: Check) -> str:
-    """A check as text: the median with its interval, the relation, the bound and the margin."""
+    """A check as text: the median with its interval, the relation, the bound and the margin.
+
+    The tolerance follows the bound, so that the printed comparison is the one that is judged.
+    """
     low, high = check.interval
     unit = f" {check.unit}" if check.unit else ""
-    slack = f" ± {check.slack:.0%}" if check.slack and check.relation == "≈" else ""
+    slack = f" {_TOLERANCE[check.relation]} {check.slack:.0%}" if check.slack else ""
     seeds = check.seeds
     over = f" [{number(low)}…{number(high)}]" if seeds else ""
     share = f", {round(check.share * seeds)} of {seeds} seeds" if seeds > 1 else ""

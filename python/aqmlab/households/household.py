@@ -147,6 +147,9 @@ class Household(Value):
     @model_validator(mode="after")
     def _check(self) -> Self:
         uses = self.uses()
+        if not self.people and not self.things:
+            problem, hint = "is missing", f"add [people], for example: {_EXAMPLE}"
+            raise BadMemberError("people", problem, hint)
         if not uses:
             problem = "nobody does anything"
             raise BadMemberError("people", problem, f"add, for example: {_EXAMPLE}")
@@ -157,7 +160,28 @@ class Household(Value):
             problem = f"{count} activities are too many, {MOST_USES} at most"
             raise BadMemberError("people", problem)
         self._refuse_fast_tier()
+        self._refuse_late_starts()
         return self
+
+    def _refuse_late_starts(self) -> None:
+        """Raises `BadMemberError` for an activity that starts at or after the trial's end."""
+        if self.scenario is not None:
+            return  # the scenario has its own schedule
+        devices: dict[tuple[str, ...], tuple[Use, ...]] = {
+            ("people", who, "devices", device): uses
+            for who, person in self.people.items()
+            for device, uses in person.devices.items()
+        }
+        devices |= {("things", thing): uses for thing, uses in self.things.items()}
+        owned = [
+            ((*keys, str(at)), use) for keys, uses in devices.items() for at, use in enumerate(uses)
+        ]
+        for keys, use in owned:
+            latest = max(use.start) if isinstance(use.start, tuple) else use.start
+            if latest is not None and latest >= self.duration:
+                problem = f"{latest} is not before the end of the trial of {self.duration}"
+                hint = "start earlier, or state a longer `duration`"
+                raise BadMemberError((*keys, "start"), problem, hint)
 
     def _refuse_fast_tier(self) -> None:
         """Raises `BadMemberError` for a tier that the line cannot carry."""

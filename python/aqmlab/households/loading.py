@@ -17,6 +17,12 @@ from aqmlab.scenario.merge import Layer
 MARKS = ("people", "things")
 """The tables that distinguish a household's file from a scenario's."""
 
+_KEYS = ("tier", "line")
+"""Keys of a household that no scenario has."""
+
+_OF_SCENARIOS = ("path", "apps", "hosts", "extends")
+"""Keys of a scenario that no household has, or that name the scenario below it."""
+
 _FILES = BuiltinFiles("aqmlab.households", "household")
 builtin_names, builtin_text = _FILES.names, _FILES.text
 
@@ -55,7 +61,8 @@ def find_among_scenarios(source: str | Path) -> FoundHousehold | None:
     """The household that `source` names; `None` if `source` is not a household.
 
     `source` may be a built-in name, or a file with people or things. A file that extends a built-in
-    household also counts, unless a built-in scenario has the same name as that household.
+    household also counts, unless a built-in scenario has the same name as that household. A file
+    with a tier or a line is a household that lacks people, unless it has the tables of a scenario.
     """
     if str(source) in builtin_names():
         return _builtin(str(source))
@@ -70,7 +77,10 @@ def find_among_scenarios(source: str | Path) -> FoundHousehold | None:
     parent = layer.data.get("extends")
     names = set(builtin_names()).difference(scenarios.builtin_names())
     inherited = isinstance(parent, str) and parent in names
-    if inherited or any(mark in layer.data for mark in MARKS):
+    stated = any(key in layer.data for key in _KEYS) and not any(
+        key in layer.data for key in _OF_SCENARIOS
+    )
+    if inherited or stated or any(mark in layer.data for mark in MARKS):
         return _of_layer(layer, path, text)
     return None
 

@@ -8,7 +8,9 @@ clause names people and their activities, or an activity of the home that belong
     people   = [number] person
     activities = activity (("and" | "with" | "while") activity)*
 
-Each person in a clause has all activities of the clause.
+Each person in a clause has all activities of the clause. Words for the same activity that no
+number or separating word parts, such as "streaming a film", are one activity. "Streaming 4k
+netflix" is one film in 4K. A single person of `ONLY_ONE` is the same person in every clause.
 """
 
 from __future__ import annotations
@@ -51,12 +53,21 @@ PEOPLE = {
 }  # fmt: skip
 """Words for people, each with the name that the file uses."""
 
+ONLY_ONE = frozenset(
+    ("me", "mother", "father", "wife", "husband", "partner", "boyfriend", "girlfriend",
+     "grandmother", "grandfather")
+)  # fmt: skip
+"""The people of whom a home usually has one."""
+
 JOINING = frozenset(
     ("in", "on", "at", "with", "and", "while", "who", "doing", "watching", "listening", "to",
      "using", "having", "making", "playing", "the", "their", "is", "are", "am", "of", "&", "+",
      "my", "our", "for", "does", "do")
 )  # fmt: skip
 """Words that are ignored outside the names of activities."""
+
+_SEPARATING = frozenset(("and", "with", "while", "&", "+"))
+"""The joining words between two activities. Other joining words may be inside one activity."""
 
 _MOST_CHARACTERS = 2_000
 _MOST_OF_ONE = 20
@@ -137,18 +148,25 @@ def _clause(
         for part in _activities(rest, clause):
             _add(things, _unused(part.key, things), part)
         return
+    for _, count in groups:
+        if not 1 <= count <= _MOST_OF_ONE:
+            raise BadValueError(f"`{shown(clause)}`: 1 to {_MOST_OF_ONE} people, not {count}")
     parts = _activities(rest, clause)
     if not parts:
         problem = f"`{shown(clause)}` does not say what they do"
         raise BadValueError(problem, f"what do they do? For example: {EXAMPLE}")
     for who, count in groups:
-        if not 1 <= count <= _MOST_OF_ONE:
-            raise BadValueError(f"`{shown(clause)}`: 1 to {_MOST_OF_ONE} people, not {count}")
         for _ in range(count):
             devices: _Devices = {}
             for part in parts:
                 _add(devices, _device(part.key), part)
-            people[_person(PEOPLE[who], people)] = {"devices": devices}
+            name = PEOPLE[who]
+            if count == 1 and name in ONLY_ONE and name in people:
+                known = people[name]["devices"]
+                for device, uses in devices.items():
+                    known.setdefault(device, []).extend(uses)
+            else:
+                people[_numbered(name, people)] = {"devices": devices}
 
 
 def _groups(tokens: Sequence[str]) -> tuple[list[tuple[str, int]], list[str]]:
@@ -168,11 +186,14 @@ _AND_MY = frozenset(("and", "&", "+", "with", "my", "our", "the"))
 """Words that may precede a person, and are ignored."""
 
 
+_DIGITS = re.compile(r"[0-9]+")
+
+
 def _number(tokens: Sequence[str]) -> tuple[int, list[str]]:
     """The number at the front (1 if there is none), and the other tokens."""
     if tokens and tokens[0] in NUMBERS:
         return NUMBERS[tokens[0]], list(tokens[1:])
-    if tokens and re.fullmatch(r"\d{1,3}", tokens[0]):
+    if tokens and _DIGITS.fullmatch(tokens[0]):
         return int(tokens[0]), list(tokens[1:])
     return 1, list(tokens)
 
@@ -180,25 +201,37 @@ def _number(tokens: Sequence[str]) -> tuple[int, list[str]]:
 def _activities(tokens: Sequence[str], clause: str) -> list[_Part]:
     """The activities that `tokens` name. A longer name has precedence over a shorter name."""
     found: list[_Part] = []
-    at, count = 0, 1
+    at, count, is_same = 0, 1, False
     while at < len(tokens):
         taken = _longest(tokens[at:])
         if tokens[at] == "playing" and _longest(tokens[at + 1 :]) is not None:
             at += 1  # the name of the activity follows "playing"
         elif taken is not None:
             words, key = taken
-            found.append(_Part(key, count))
-            at, count = at + words, 1
-        elif tokens[at] in NUMBERS or tokens[at].isdecimal():
+            one = _as_one(found[-1].key, key) if is_same else None
+            if one is None:
+                found.append(_Part(key, count))
+            else:
+                found[-1] = _Part(one, found[-1].copies)
+            at, count, is_same = at + words, 1, True
+        elif tokens[at] in NUMBERS or _DIGITS.fullmatch(tokens[at]):
             count = _number(tokens[at : at + 1])[0]
             if not 1 <= count <= _MOST_OF_ONE:
                 raise BadValueError(f"`{shown(clause)}`: 1 to {_MOST_OF_ONE} of one kind")
-            at += 1
+            at, is_same = at + 1, is_same and tokens[at] in ("a", "an")
         elif tokens[at] in JOINING:
+            is_same = is_same and tokens[at] not in _SEPARATING
             at += 1
         else:
             raise _unknown(tokens[at:], clause)
     return found
+
+
+def _as_one(key: str, other: str) -> str | None:
+    """The one activity that the words of two keys name together; `None` if they are two."""
+    if {key, other} == {"film-hd", "film-4k"}:
+        return "film-4k"
+    return key if key == other else None
 
 
 def _longest(tokens: Sequence[str]) -> tuple[int, str] | None:
@@ -215,6 +248,13 @@ def _longest(tokens: Sequence[str]) -> tuple[int, str] | None:
 _MOST_WORDS = 6
 
 
+_INSTEAD = {
+    "couple": "two adults", "twins": "two children", "family": "two adults and two children",
+    "phone": "phone call", "telephone": "telephone call",
+}  # fmt: skip
+"""The words to write instead of words that are not in the vocabulary."""
+
+
 def _unknown(tokens: Sequence[str], clause: str) -> BadValueError:
     known = [*activities.by_words(), *PEOPLE, *NUMBERS]
     meant = nearest(" ".join(tokens), known) or nearest(tokens[0], known)
@@ -222,7 +262,11 @@ def _unknown(tokens: Sequence[str], clause: str) -> BadValueError:
     if tokens[0] in PEOPLE:
         problem = f"`{shown(tokens[0])}`{where} begins a second group of people"
         return BadValueError(problem, "put a comma before each group of people")
-    if meant is not None:
+    if tokens[0].isdecimal():
+        hint = "write numbers with the digits 0 to 9"
+    elif tokens[0] in _INSTEAD:
+        hint = f"write `{_INSTEAD[tokens[0]]}`"
+    elif meant is not None:
         hint = f"did you mean `{meant}`?"
     else:
         hint = "`aqmlab list activities` shows the words"
@@ -250,10 +294,6 @@ def _unused(key: str, things: _Devices) -> str:
     """The name of a new thing of the home, with a number if the plain name is taken."""
     usual = {"film-4k": "television", "film-hd": "television", "music": "speaker"}
     return _numbered(usual.get(key, key), things)
-
-
-def _person(name: str, people: Collection[str]) -> str:
-    return _numbered(name, people)
 
 
 def _numbered(name: str, taken: Collection[str]) -> str:

@@ -17,8 +17,9 @@ from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.engines import registry
 from aqmlab.households import loading as households
 from aqmlab.households.household import Household
+from aqmlab.households.loading import FoundHousehold
 from aqmlab.households.traffic import scenario_of
-from aqmlab.planning import teacup_reader
+from aqmlab.planning import household_changes, teacup_reader
 from aqmlab.planning.combinations import (
     Combinations,
     Engines,
@@ -69,29 +70,43 @@ def load(
         # A build takes minutes, so unsupported kinds are refused before the build.
         load(source, sets, vary, seeds, duration, engine, build=False)
     asked = _Requested(tuple(sets), tuple(vary), seeds, duration, engines)
+    return _on_engines(_planned(source, asked), engines.names)
+
+
+def _planned(source: Source, asked: _Requested) -> Plan:
     if isinstance(source, Household):
-        source = scenario_of(source)
-    if not isinstance(source, Scenario) and Path(source).suffix == teacup_reader.SUFFIX:
-        plan = teacup_reader.load(Path(source), asked.sets, asked.vary, seeds, duration)
-        _refuse_config(plan, engines)
-    elif isinstance(source, Scenario):
-        layer = merge.expand(Layer(source.to_dict()))
-        plan = _from_layer(Found(layer, _slug(source.title), "", ""), asked)
-    else:
-        plan = _from_layer(_found(source), asked)
-    return _on_engines(plan, engines.names)
-
-
-def _found(source: str | Path) -> Found:
-    """The scenario of a file or a built-in name, which may also be a household's."""
-    found = None
+        return _of_household(FoundHousehold(source, "", "", ""), asked)
+    if isinstance(source, Scenario):
+        return _from_layer(_found_value(source), asked)
+    if Path(source).suffix == teacup_reader.SUFFIX:
+        own = (asked.sets, asked.vary, asked.seeds, asked.duration)
+        plan = teacup_reader.load(Path(source), *own)
+        _refuse_config(plan, asked.engines)
+        return plan
     if str(source) not in builtin_names():
         found = households.find_among_scenarios(source)
-    if found is None:
-        return find(source)
-    made = scenario_of(found.household)
-    layer = merge.expand(Layer(made.to_dict(), source=Path(found.source).name))
-    return Found(layer, found.name, found.source, found.text)
+        if found is not None:
+            return _of_household(found, asked)
+    return _from_layer(find(source), asked)
+
+
+def _found_value(scenario: Scenario) -> Found:
+    layer = merge.expand(Layer(scenario.to_dict()))
+    return Found(layer, _slug(scenario.title), "", "")
+
+
+def _of_household(found: FoundHousehold, asked: _Requested) -> Plan:
+    """Plans the scenario of a household, after the changes of the household itself."""
+    household_changes.refuse_varied(asked.vary)
+    household = household_changes.changed(found.household, asked.sets)
+    asked = replace(asked, sets=household_changes.of_scenario(asked.sets))
+    made = _found_value(scenario_of(household))
+    if found.source:
+        layer = replace(made.layer, source=Path(found.source).name)
+        made = Found(layer, found.name, found.source, found.text)
+    plan = _from_layer(made, asked)
+    told = household_changes.queue_warnings(household, asked.sets, asked.vary)
+    return replace(plan, warnings=(*plan.warnings, *told))
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,9 @@ def find(source: str | Path) -> Found:
         text = file_text(path)
         layer = _read(text, path.name, path.parent, 0)
         return Found(layer, path.stem, str(path), text, path.parent)
+    if source == "":  # the path of an empty name is this folder
+        hint = "name a .toml file, or a scenario of `aqmlab list scenarios`"
+        raise ScenarioError("", "the name of the scenario is empty", hint)
     if path.is_dir():
         raise ScenarioError(shown(str(source)), "is a folder, not a scenario", _inside(path))
     known = builtin_names()

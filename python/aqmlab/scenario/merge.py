@@ -52,6 +52,8 @@ __all__ = [
 
 
 _AT = re.compile(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", re.DOTALL)
+_DIGITS = re.compile(r"Exceeds the limit \((\d+) digits\).*value has (\d+) digits")
+_LONG = re.compile(r"[0-9][0-9_]{4300,}")
 _STRING = re.compile(r"""\"[^"]*\"|'[^']*'""")
 
 
@@ -96,6 +98,9 @@ def _syntax_error(problem: str, text: str, source: str) -> ScenarioError:
     found = _AT.fullmatch(problem)
     if found is not None:
         problem, number = found[1], int(found[2] or number)
+    elif (digits := _DIGITS.match(problem)) is not None:  # its hint is for programmers
+        problem = f"a number has {digits[2]} digits; the limit is {digits[1]}"
+        number = next((at for at, one in enumerate(lines, 1) if _LONG.search(one)), number)
     what = f"this is not TOML: {problem[:1].lower()}{problem[1:]}"
     return ScenarioError(f"{source}:{number}", what, _unquoted(lines[number - 1]))
 
@@ -133,6 +138,9 @@ def split_address(address: str, place: str) -> Keys:
     if keys[0] not in ROOTS or not all(keys) or len(keys) > MOST_NESTING:
         if keys[0] in (*BOTH_WAYS, "queue", "rtt", "lan", "modem", "wifi", "down", "up"):
             meant = f"did you mean `path.{shown(address)}`?"
+            raise ScenarioError(place, f"unknown parameter `{shown(address)}`", meant)
+        if keys == ("tier",):
+            meant = "did you mean `path.rate`?"
             raise ScenarioError(place, f"unknown parameter `{shown(address)}`", meant)
         known = [*ROOTS, "path.rate", "path.qdisc", "path.rtt", "apps.NAME.start"]
         raise ScenarioError.unknown(place, "parameter", address, known)

@@ -9,7 +9,8 @@ units. `aqmlab.planning` converts quantities to base units.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from types import UnionType
+from typing import Annotated, Any, Self, Union, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -303,7 +304,7 @@ def first_problem(
 _MEANT = {
     "bandwidth": "rate", "bw": "rate", "speed": "rate", "delay": "rtt", "latency": "rtt",
     "aqm": "qdisc", "discipline": "qdisc", "type": "kind", "time": "duration",
-    "runtime": "duration", "length": "duration", "seed": "seeds",
+    "runtime": "duration", "length": "duration", "seed": "seeds", "tier": "rate",
 }  # fmt: skip
 """The keys of scenarios, by their other common names."""
 
@@ -316,6 +317,8 @@ def _unknown_key(keys: tuple[str, ...], known: list[str]) -> BadValueError:
         return BadValueError(
             f"unknown key `{shown(keys[-1])}`", f"did you mean `path.{meant}`, in the table [path]?"
         )
+    if not known:  # the position is in no table
+        return BadValueError(f"unknown key `{shown(keys[-1])}`")
     return BadValueError.unknown("key", keys[-1], known)
 
 
@@ -332,9 +335,34 @@ _MISSING = {
 def _fields_beside(keys: tuple[str, ...], model: Any) -> list[str]:
     """The valid names at the position of the last of `keys`."""
     for key in keys[:-1]:
-        info = model.model_fields.get(key) if hasattr(model, "model_fields") else None
-        model = info.annotation if info else model
+        model = _member_type(model, key)
     names = [info.alias or name for name, info in getattr(model, "model_fields", {}).items()]
     if model is Path:
         names += merge.BOTH_WAYS
+    if model is Modem:
+        names += Hop.model_fields
     return [*names, "extends"] if model is Scenario else names
+
+
+def _member_type(model: Any, key: str) -> Any:
+    """The type of the member `key` of a table of the type `model`; `None` if it is unknown."""
+    fields: Mapping[str, Any] = getattr(model, "model_fields", {})
+    found = next((one for name, one in fields.items() if key in (name, one.alias)), None)
+    if found is not None:
+        return _table_type(found.annotation)
+    kind, members = get_origin(model), get_args(model)
+    if kind is dict:
+        return _table_type(members[1])
+    return _table_type(members[0]) if kind is tuple else None
+
+
+def _table_type(annotation: Any) -> Any:
+    """The type of a table, without `Annotated` and without the other types of a union."""
+    if get_origin(annotation) is Annotated:
+        return _table_type(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        tables = map(_table_type, get_args(annotation))
+        return next(
+            (one for one in tables if hasattr(one, "model_fields") or get_origin(one)), None
+        )
+    return annotation

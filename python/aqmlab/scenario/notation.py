@@ -51,6 +51,9 @@ def rate_pair(text: str) -> tuple[str, str]:
         )
     pair = _PAIR.fullmatch(text.strip())
     if pair is None:
+        if re.search(r"/\s*[0-9]", text):
+            problem = f"`{shown(text)}` is not a pair of rates"
+            raise BadValueError(problem, 'write "12/1 Mbit/s", down before up')
         both = str(Rate.parse(text))
         return both, both
     down, down_unit, up, unit = pair.groups(default="")

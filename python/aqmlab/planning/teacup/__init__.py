@@ -115,6 +115,8 @@ def _plan(config: Config, source: str, asked: ConfigChanges) -> Plan:
             raise ScenarioError(config.where("traffic_gens"), problem, "vary less")
         try:
             spec, ends = resolved_trial(config, own_hosts, experiment, asked)
+        except ScenarioError as error:
+            raise asked.blamed(error) from None
         except hosts.NotModelledError as missing:
             left_out[str(missing)] = left_out.get(str(missing), 0) + 1
             effects.note(experiment.picks, {"left out": experiment.id})
@@ -125,7 +127,7 @@ def _plan(config: Config, source: str, asked: ConfigChanges) -> Plan:
             varied |= {name} if addresses.setdefault(name, own) != own else set()
         trials.append(_ConfigTrial(experiment.id, experiment.conditions, experiment.seed, spec))
     for what, number in left_out.items():
-        config.warn(f"{config.source}: {number} experiments are left out: there is no {what} here")
+        config.warn(f"{config.source}: {number} experiments are left out: {what}")
     effects.refuse_none(lambda name: experiments.place(config, name))
     if not trials:
         raise ScenarioError(config.source, "no experiment is left", "\n".join(left_out) or None)
@@ -176,6 +178,7 @@ def _is_plain(value: Any, depth: int = 5) -> bool:
 def _config(text: str, source: str, folder: Path | None, asked: ConfigChanges) -> Config:
     evaluator = Evaluator(source, folder, asked.names)
     evaluator.read(text)
+    asked.refuse_unread(evaluator.names, evaluator.used)
     for name, value in asked.names.items():
         evaluator.names.setdefault(name, value)
     config = Config(

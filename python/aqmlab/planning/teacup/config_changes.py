@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.planning.change_text import assignment_text
 from aqmlab.planning.overrides import Assignment, Variation
 from aqmlab.planning.teacup.functions import SCALARS
+from aqmlab.planning.teacup.vocabulary import WORDS
 from aqmlab.scenario import links
 from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario.quantities import Duration
@@ -49,6 +50,27 @@ class ConfigChanges:
             self.variables["V_duration"] = self.duration_ns / 1e9
             if self.duration_ns % 1_000_000_000 == 0:
                 self.variables["V_duration"] = self.duration_ns // 1_000_000_000
+
+    def refuse_unread(self, bound: Iterable[str], used: Iterable[str]) -> None:
+        """Raises `ScenarioError` for a set name that no config has and that this config lacks.
+
+        `bound` are the names that the config binds, and `used` the names that it reads.
+        """
+        known = {*(f"TPCONF_{word}" for word in WORDS), *used}
+        known |= {name for name in bound if name.startswith("TPCONF_")}
+        for name in self.names:
+            if name not in known:
+                raise ScenarioError.unknown("--set", "name", name, known)
+
+    def blamed(self, error: ScenarioError) -> ScenarioError:
+        """The error, located at the option that states the value which the error quotes."""
+        set_names = self.variables.keys() & self.said.keys()  # `--duration` also sets a variable
+        stated = [("--set", name, self.variables[name]) for name in sorted(set_names)]
+        stated += [("--vary", name, one) for name, values in self.vary.items() for one in values]
+        for option, name, value in stated:
+            if f"`{shown(value)}`" in error.problem:
+                return error.at(f"{option} {name}: {error.where}")
+        return error
 
     def _set(self, name: str, value: Any) -> None:
         if name.startswith("V_"):

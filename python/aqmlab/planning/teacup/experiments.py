@@ -74,7 +74,7 @@ def varied(
     Raises `ScenarioError` for conflicting or too many values.
     """
     loops = _loops(config)
-    _refuse_unknown(config, loops, [*sets, *vary])
+    _refuse_unknown(config, loops, {"--set": sets, "--vary": vary})
     loops = [_with_sets(loop, sets) for loop in loops]
     _add_vary(loops, vary)
     _set_runs(loops, seeds)
@@ -257,14 +257,18 @@ def _texts(names: Any) -> bool:
     )
 
 
-def _refuse_unknown(config: Config, loops: list[Varied], asked: list[str]) -> None:
+def _refuse_unknown(
+    config: Config, loops: list[Varied], asked: Mapping[str, Iterable[str]]
+) -> None:
+    """Raises `ScenarioError` if an option names an unknown variable. `asked` is by option."""
     known = {str(name) for name in config.table("variable_defaults")}
     known |= {name for loop in loops for name in (*loop.names, *map(str, loop.extras))}
     known |= {name for row in config.table("parameter_list").values() for name in _names(row)}
     known |= {"V_duration", "V_ecn", "V_tcp_cc_algo", RUNS}
-    for name in asked:
-        if name not in known:
-            raise ScenarioError.unknown("--set", "variable", name, known)
+    for option, names in asked.items():
+        for name in names:
+            if name not in known:
+                raise ScenarioError.unknown(option, "variable", name, known)
 
 
 def _names(row: Any) -> list[str]:

@@ -21,7 +21,7 @@ from typing import Any
 from aqmlab.base.errors import ScenarioError, shown, suggestion
 from aqmlab.engines.trial_spec import Argument, KindSpec, TcpSpec
 from aqmlab.planning.teacup import disciplines
-from aqmlab.planning.teacup.vocabulary import VARIABLE, Config
+from aqmlab.planning.teacup.vocabulary import VARIABLE, Config, or_rather
 from aqmlab.scenario import catalogue
 
 SYSTEMS = {
@@ -53,7 +53,10 @@ _SYSCTLS = {
 
 
 class NotModelledError(Exception):
-    """A feature of an experiment that aqmlab does not model. The message names it."""
+    """A feature of an experiment that aqmlab does not model, as a part of a sentence."""
+
+    def __init__(self, what: str, rather: str = "") -> None:
+        super().__init__(f"there is no {what} here{rather}")
 
 
 @dataclass
@@ -276,7 +279,8 @@ def _congestion_control(hosts: Hosts, host: str, system: str, wanted: str) -> Ki
             return None
     kind = _ALGORITHMS.get(wanted, {}).get(system, wanted)
     if kind not in catalogue.load()["tcp"]:
-        raise NotModelledError(f"congestion control `{shown(wanted)}`")
+        known = [*catalogue.load()["tcp"], *_ALGORITHMS]
+        raise NotModelledError(f"congestion control `{shown(wanted)}`", or_rather(wanted, known))
     return KindSpec(kind=kind)
 
 

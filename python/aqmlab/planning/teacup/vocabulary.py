@@ -47,6 +47,9 @@ READ = (
 )  # fmt: skip
 """The names that this package reads, without `TPCONF_`."""
 
+WORDS = (*READ, *" ".join(WITHOUT_MEANING.values()).split())
+"""The names that TEACUP defines, without `TPCONF_`."""
+
 _OF_VERSION_1_1 = (
     "linux_tcp_logger", "ttprobe_direction", "ttprobe_output_mode", "tcpdump_logger",
     "tcpstats_logger",
@@ -135,12 +138,11 @@ class Config:
 
         All other names are the config's own.
         """
-        words = [*READ, *" ".join(WITHOUT_MEANING.values()).split()]
-        known = {f"TPCONF_{word}" for word in words} | self.used
+        known = {f"TPCONF_{word}" for word in WORDS} | self.used
         unknown = (one for one in self.names if one.startswith("TPCONF_") and one not in known)
         for name in itertools.islice(unknown, _MOST_COMPARED):
             own = name.removeprefix("TPCONF_")
-            missing = [word for word in words if self.get(word) is None]
+            missing = [word for word in WORDS if self.get(word) is None]
             meant = nearest(own, missing, 0.8)
             if meant is not None:
                 self.warn(f"{self.where(own)} is not read; did you mean `TPCONF_{meant}`?")
