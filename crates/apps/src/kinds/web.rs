@@ -148,8 +148,13 @@ impl App for Web {
         self.browser.handle(notice, io);
     }
 
+    /// Returns the datagram of the lookups, beside which the browser opens connections.
     fn datagram(&self) -> Option<Datagram> {
         self.browser.datagram()
+    }
+
+    fn uses_tcp(&self) -> bool {
+        !self.uses_quic()
     }
 
     fn carries(&self) -> Carries {
