@@ -227,6 +227,9 @@ def test_a_person_does_several_things_and_numbers_count_things() -> None:
         ("dad gaming and uploading, father gaming", [
             ("father", "game"), ("father", "game"), ("father", "cloud-backup"),
         ]),
+        ("2 boyfriend gaming, a boyfriend gaming", [
+            ("boyfriend", "game"), ("boyfriend-2", "game"), ("boyfriend-3", "game"),
+        ]),
         ("a kid gaming, a kid on netflix", [("child", "game"), ("child-2", "film-hd")]),
         ("student streaming 4k, dad streaming a film", [
             ("student", "film-4k"), ("father", "film-hd"),

@@ -161,7 +161,8 @@ def _clause(
             for part in parts:
                 _add(devices, _device(part.key), part)
             name = PEOPLE[who]
-            if count == 1 and name in ONLY_ONE and name in people:
+            is_one = name in people and f"{name}-2" not in people
+            if count == 1 and name in ONLY_ONE and is_one:
                 known = people[name]["devices"]
                 for device, uses in devices.items():
                     known.setdefault(device, []).extend(uses)
