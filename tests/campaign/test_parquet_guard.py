@@ -22,7 +22,7 @@ from aqmlab.base.failures import DamagedError
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.store import dataset, parquet_guard
 from aqmlab.results.results import load
-from support.campaigns import HERE, campaign_of, grid, rewrite_manifest
+from support.campaigns import campaign_of, complete, grid, rewrite_manifest
 
 MEMORY_BYTES = 2**30
 SECONDS = 10
@@ -35,13 +35,7 @@ def a_campaign():
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The folder of a complete campaign, which tests copy."""
-    home = tmp_path_factory.mktemp("guard")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(HERE))
-        patch.setenv("FAKE_LOG", str(home / "log"))
-        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-        campaigns.run(a_campaign(), home / "whole", jobs=1)
-    return home / "whole"
+    return complete(tmp_path_factory.mktemp("guard"), a_campaign())
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from aqmlab.campaign.store import dataset, parquet_guard, table_form, trial_file
 from aqmlab.campaign.store.folder import Folder
 from aqmlab.cli import status_of
 from aqmlab.results.results import load
-from support.campaigns import HERE, as_if_running, campaign_of, grid, rewrite_manifest
+from support.campaigns import as_if_running, campaign_of, complete, grid, rewrite_manifest
 from support.laws.form import documented
 
 
@@ -29,13 +29,7 @@ def a_campaign():
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """The folder of a complete campaign, which tests copy."""
-    home = tmp_path_factory.mktemp("form")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(HERE))
-        patch.setenv("FAKE_LOG", str(home / "log"))
-        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-        campaigns.run(a_campaign(), home / "whole", jobs=1)
-    return home / "whole"
+    return complete(tmp_path_factory.mktemp("form"), a_campaign())
 
 
 @pytest.fixture

@@ -158,15 +158,21 @@ def fake_engine(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-@pytest.fixture(scope="session")
-def home_results(tmp_path_factory):
-    """The results of the fake home for three disciplines, two rates and two seeds."""
-    home = tmp_path_factory.mktemp("home")
+def complete(home, made, *, jobs=1):
+    """Runs a campaign of the fake engine below `home`, for several tests; returns its folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(HERE))
         patch.setenv("FAKE_LOG", str(home / "log"))
-        campaigns.run(campaign_of(grid(rates=((25, 5), (12, 1)))), home / "results", jobs=2)
-    return load(home / "results")
+        patch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+        campaigns.run(made, home / "whole", jobs=jobs)
+    return home / "whole"
+
+
+@pytest.fixture(scope="session")
+def home_results(tmp_path_factory):
+    """The results of the fake home for three disciplines, two rates and two seeds."""
+    made = campaign_of(grid(rates=((25, 5), (12, 1))))
+    return load(complete(tmp_path_factory.mktemp("home"), made, jobs=2))
 
 
 def rewrite_manifest(folder, *, without=(), **changes):
