@@ -110,6 +110,11 @@ struct Flight {
 }
 
 impl Flight {
+    #[inline]
+    fn has_arrived(&self) -> bool {
+        self.received != Instant::NEVER
+    }
+
     /// Returns the round trip of the packet, which arrived at `now`, as an IN. Returns `None` if its
     /// OUT is used. `served` is the mark of the last OUT that was used.
     #[inline]
@@ -126,8 +131,7 @@ impl Flight {
 /// The meter of one direction of one flow.
 pub(crate) struct DirectionMeter {
     limits: Limits,
-    /// The packets that are not reordered. If these are all packets, only the `pending` packets of
-    /// `flights` have arrived.
+    /// The packets that are not reordered.
     in_order: InOrder,
     /// The packets in the order of sending, which is also the order of their identities. The first
     /// packet that is not `pending` has not arrived.
@@ -282,8 +286,10 @@ impl DirectionMeter {
         }
         let mut number = self.expected;
         if !self.flights.holds(number) || self.flights.get(number).id != id {
-            let Some(found) = self.find(id) else { return };
-            number = found;
+            match self.find(id) {
+                Some(found) if !self.flights.get(found).has_arrived() => number = found,
+                _ => return,
+            }
         }
         let flight = *self.flights.get(number);
         self.expected = number.wrapping_add(1);
@@ -302,23 +308,14 @@ impl DirectionMeter {
 
     /// Returns whether the packet with the identity `id` is stored and has arrived.
     fn has_arrived(&self, id: u64) -> bool {
-        let number = self.flights.partition_point(|flight| flight.id < id);
-        self.flights.holds(number) && {
-            let flight = self.flights.get(number);
-            flight.id == id && flight.received != Instant::NEVER
-        }
+        self.find(id).is_some_and(|number| self.flights.get(number).has_arrived())
     }
 
-    /// Returns the number of the packet with the identity `id`, if it is in flight. On a path that
-    /// keeps the order, earlier packets are lost.
+    /// Returns the number of the packet with the identity `id`, if it is stored.
     #[cold]
-    fn find(&mut self, id: u64) -> Option<usize> {
+    fn find(&self, id: u64) -> Option<usize> {
         let number = self.flights.partition_point(|flight| flight.id < id);
-        while self.in_order == InOrder::Flow && self.flights.first() != number {
-            self.lose_first();
-        }
-        let found = self.flights.holds(number).then(|| self.flights.get(number))?;
-        (found.id == id && found.received == Instant::NEVER).then_some(number)
+        (self.flights.holds(number) && self.flights.get(number).id == id).then_some(number)
     }
 
     /// Stores the arrival of the packet `id` as the next OUT, and counts its bytes. The packet was
@@ -382,7 +379,7 @@ impl DirectionMeter {
     #[inline(never)]
     fn release(&mut self) {
         while let Some(&flight) = self.flights.front() {
-            if flight.received != Instant::NEVER {
+            if flight.has_arrived() {
                 self.flights.skip(1);
                 self.landed -= 1;
                 self.pair(&flight, flight.received);
@@ -435,7 +432,7 @@ impl DirectionMeter {
     fn lose_missing(&mut self) {
         let mut arrived = BTreeSet::new();
         for flight in self.flights.iter().rev() {
-            if flight.received != Instant::NEVER {
+            if flight.has_arrived() {
                 arrived.insert(flight.conn);
             } else if self.limits.include(flight.sent) {
                 let lost = arrived.contains(&flight.conn);
@@ -444,7 +441,7 @@ impl DirectionMeter {
             }
         }
         while let Some(flight) = self.flights.pop() {
-            if flight.received != Instant::NEVER {
+            if flight.has_arrived() {
                 self.pair(&flight, flight.received);
             }
         }

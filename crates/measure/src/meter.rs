@@ -33,15 +33,14 @@ pub struct Settings {
 }
 
 /// The packets of a flow that arrive in the order in which they were sent.
+///
+/// A missing packet is lost after 8192 later arrivals of its flow and direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InOrder {
-    /// All packets of a flow. A missing packet is lost if a later packet of the flow arrives.
-    Flow,
-    /// The packets of each connection of a flow. A fair queue reorders packets of different
-    /// connections. A missing packet is lost if a later packet of its connection arrives, or after
-    /// 8192 later arrivals.
+    /// The packets of each connection. A fair queue may still reorder packets of different
+    /// connections. A missing packet is also lost if a later packet of its connection arrives.
     Connection,
-    /// No packets. A missing packet is lost after 8192 later arrivals.
+    /// No packets.
     Nothing,
 }
 

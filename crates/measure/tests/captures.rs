@@ -102,7 +102,7 @@ fn run(seed: u64, packets: u64) -> Run {
         window: STEP,
         step: STEP,
         end: Instant::from_nanos(now) + Duration::from_secs(1),
-        in_order: InOrder::Flow,
+        in_order: InOrder::Connection,
         series: Some(STEP),
     };
     let mut meter = Meter::new(settings, &vec![Instant::ZERO..settings.end; CONNS as usize]);
@@ -191,7 +191,7 @@ fn what_happens_at_one_moment_stands_in_the_captures_in_the_order_in_which_it_ha
         window: STEP,
         step: STEP,
         end: Instant::from_millis(1_000),
-        in_order: InOrder::Flow,
+        in_order: InOrder::Connection,
         series: None,
     };
     let mut meter = Meter::new(settings, &[Instant::ZERO..settings.end]);

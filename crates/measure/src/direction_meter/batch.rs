@@ -152,11 +152,7 @@ mod tests {
             window: Duration::from_millis(100),
             step: Duration::from_millis(50),
             end: ms(1_500),
-            in_order: match seed % 3 {
-                0 => InOrder::Flow,
-                1 => InOrder::Nothing,
-                _ => InOrder::Connection,
-            },
+            in_order: if is_reordered { InOrder::Nothing } else { InOrder::Connection },
             series: seed.is_multiple_of(2).then_some(Duration::from_millis(80)),
         };
         let mut flow = Flow::new(&settings, is_reference);
