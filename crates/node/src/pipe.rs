@@ -30,7 +30,7 @@ pub(crate) struct Pipe {
     /// `si->sched_time`: the tick to which the credit applies.
     served: u64,
     /// The time at which the discipline was last polled.
-    asked: Instant,
+    polled: Instant,
     /// The tick at which the last packet sent is paid for. The packet's delay begins at that tick.
     last: u64,
     /// The tick at which the last packet sent was charged, and the credit after the charge.
@@ -38,17 +38,17 @@ pub(crate) struct Pipe {
     /// The delay of the pipe in ticks.
     delay: u64,
     /// The idle state, or `None` while the pipe is active.
-    rest: Option<Rest>,
+    idle: Option<Idle>,
     /// The tick, modulo [`BUCKETS`], at which the garbage collector visits the pipe.
     phase: u64,
 }
 
 /// The state of an idle pipe.
 #[derive(Clone, Copy, Debug)]
-enum Rest {
-    /// The garbage collector has not visited the pipe; `watched` is the first tick at which the
-    /// garbage collector can free the pipe.
-    Idle { watched: u64 },
+enum Idle {
+    /// The garbage collector has not visited the pipe; `from` is the first tick at which the garbage
+    /// collector can free the pipe.
+    Kept { from: u64 },
     /// The pipe was freed or has not been created.
     Gone,
 }
@@ -57,16 +57,16 @@ impl Pipe {
     /// Returns a pipe that has never sent a packet.
     pub(crate) fn new(rate: BitRate) -> Self {
         let bandwidth = rate.as_bps();
-        let (asked, rest) = (Instant::ZERO, Some(Rest::Gone));
+        let (polled, idle) = (Instant::ZERO, Some(Idle::Gone));
         Self {
             bandwidth,
             credit: 0,
             served: 0,
-            asked,
+            polled,
             last: 0,
             charged: (0, 0),
             delay: 0,
-            rest,
+            idle,
             phase: 0,
         }
     }
@@ -105,32 +105,32 @@ impl Pipe {
     /// Returns the time of an empty poll that is not yet reported to the discipline, if there was
     /// one at or before `now`. Call this function before a packet arrives at an empty discipline.
     pub(crate) fn empty_poll(&self, now: Instant) -> Option<Instant> {
-        let due = self.wakes().max(self.asked);
-        (self.rest.is_none() && due <= now).then_some(due)
+        let due = self.wakes().max(self.polled);
+        (self.idle.is_none() && due <= now).then_some(due)
     }
 
     /// Records a poll at `now` that found the discipline empty. The poll may have followed the
     /// arrival of a packet that the discipline dropped.
-    pub(crate) fn rests(&mut self, now: Instant) {
+    pub(crate) fn note_empty_poll(&mut self, now: Instant) {
         self.activate(tick(now));
         self.serve(tick(now));
-        self.asked = now;
+        self.polled = now;
         // In each tick, dummynet serves all pipes and releases delayed packets before it frees idle
         // instances.
-        let watched = now.as_nanos().div_ceil(TICK_NS).max(self.last + self.delay);
-        self.rest = Some(Rest::Idle { watched });
+        let from = now.as_nanos().div_ceil(TICK_NS).max(self.last + self.delay);
+        self.idle = Some(Idle::Kept { from });
     }
 
     /// Frees the pipe if the garbage collector has visited it by `now`. Returns whether this call
     /// freed the pipe.
-    pub(crate) fn look(&mut self, now: Instant) -> bool {
-        let Some(Rest::Idle { watched }) = self.rest else { return false };
-        let look = watched + (self.phase + BUCKETS - watched % BUCKETS) % BUCKETS;
-        let gone = look <= tick(now);
-        if gone {
-            self.rest = Some(Rest::Gone);
+    pub(crate) fn free_if_visited(&mut self, now: Instant) -> bool {
+        let Some(Idle::Kept { from }) = self.idle else { return false };
+        let visit = from + (self.phase + BUCKETS - from % BUCKETS) % BUCKETS;
+        let is_freed = visit <= tick(now);
+        if is_freed {
+            self.idle = Some(Idle::Gone);
         }
-        gone
+        is_freed
     }
 
     /// Charges a packet of `size` that is sent at `now`, and ends the idle time of the pipe.
@@ -138,7 +138,7 @@ impl Pipe {
         let tick = tick(now);
         self.activate(tick);
         self.serve(tick);
-        self.asked = now;
+        self.polled = now;
         self.credit -= i128::from(size.0 * 8 * HZ);
         self.charged = (self.served, self.credit);
         self.last = self.served + self.wait();
@@ -149,9 +149,9 @@ impl Pipe {
     fn activate(&mut self, tick: u64) {
         // An idle time begins with the tick in which the pipe found nothing to send, and the credit
         // of that tick is lost.
-        let anew = match self.rest.take() {
-            Some(Rest::Idle { .. }) => self.served < tick,
-            Some(Rest::Gone) => true,
+        let anew = match self.idle.take() {
+            Some(Idle::Kept { .. }) => self.served < tick,
+            Some(Idle::Gone) => true,
             None => false,
         };
         if anew {

@@ -1,6 +1,6 @@
 //! An output port: a queue discipline in front of a link of finite rate.
 //!
-//! `Port::time` computes the transmission time of a packet with the link's overhead.
+//! `Port::compute_transmission` computes the transmission time of a packet with the link's overhead.
 
 use aqmlab_core::delivery_trace::TUN_HEADER;
 use aqmlab_core::hint::rare;
@@ -71,7 +71,7 @@ pub struct Port {
     pipe: Option<Pipe>,
     /// The rate over time, if it varies.
     varying: Option<VaryingRate>,
-    /// Whether [`Self::pass`] may be used while the port is idle.
+    /// Whether the shaper lets a packet pass an idle port at once; see [`Self::may_pass`].
     can_pass: bool,
     /// The transmissions of packets of recent lengths, by [`Transmission::place`]. Comparing lengths
     /// is cheaper than dividing. If only the last length were kept, the processor could not predict
@@ -156,7 +156,7 @@ impl Port {
     #[inline(always)]
     pub fn offer(&mut self, mut packet: Packet, now: Instant) {
         if self.log.waiting == 0 && (self.pipe.is_some() || self.shaper == Shaper::Trace) {
-            self.look_at_pipe(now);
+            self.catch_up_pipe(now);
             self.skip_opportunities(now);
         }
         self.log.offered += 1;
@@ -173,7 +173,7 @@ impl Port {
     /// free, no packet may wait, the packet must not be the first, and the link must be neither
     /// HTB's nor a trace's.
     #[inline]
-    pub fn is_idle(&self, now: Instant) -> bool {
+    pub fn may_pass(&self, now: Instant) -> bool {
         let log = &self.log;
         // `pass` does not record the largest backlog, so the first packet must be offered.
         let is_first = log.backlog_max_packets == 0;
@@ -187,14 +187,14 @@ impl Port {
     #[inline(always)]
     pub fn pass(&mut self, mut packet: Packet, now: Instant) -> Option<Packet> {
         if self.pipe.is_some() {
-            self.look_at_pipe(now);
+            self.catch_up_pipe(now);
         }
         self.log.offered += 1;
         self.log.waiting += 1;
         packet.len = packet.ip_len + self.overhead.counted;
         let packet = self.qdisc.pass(packet, now, &mut self.rng, &mut self.log);
         if packet.is_none() {
-            self.rest(now);
+            self.note_empty_poll(now);
         }
         packet
     }
@@ -229,16 +229,16 @@ impl Port {
         }
         let packet = self.qdisc.dequeue(now, &mut self.rng, &mut self.log);
         if packet.is_none() {
-            self.rest(now);
+            self.note_empty_poll(now);
         }
         packet
     }
 
     /// Records in the port's pipe, if there is one, that a poll found the discipline empty.
     #[cold]
-    fn rest(&mut self, now: Instant) {
+    fn note_empty_poll(&mut self, now: Instant) {
         if let Some(pipe) = self.pipe.as_mut().filter(|_| self.qdisc.backlog().packets == 0) {
-            pipe.rests(now);
+            pipe.note_empty_poll(now);
         }
     }
 
@@ -249,7 +249,7 @@ impl Port {
         let place = Transmission::place(packet.ip_len);
         if packet.ip_len != self.recent[place].ip_len {
             rare();
-            self.time(packet.ip_len, now);
+            self.compute_transmission(packet.ip_len, now);
         }
         let Transmission { on_link, time, .. } = self.recent[place];
         let log = &mut self.log;
@@ -258,7 +258,7 @@ impl Port {
         log.sent_bytes += u64::from(packet.ip_len);
         log.busy += time;
         let sojourn = now.since(packet.enqueued);
-        // The two most frequent shapers do not need `charge`.
+        // `charge` would do the same. Most packets meet one of these two shapers.
         if self.shaper == Shaper::Line {
             self.free = self.free.max(now) + time;
             return Departure { sojourn, done: self.free };
@@ -270,20 +270,26 @@ impl Port {
     }
 
     /// Charges the shaper for the packet that is being sent, which takes `on_link` and `time` on the
-    /// link. Returns the time at which the packet has left the port. [`Self::start`] charges a line
-    /// and dummynet itself.
+    /// link. Returns the time at which the packet has left the port.
     #[inline(never)]
     fn charge(&mut self, on_link: Bytes, time: Duration, now: Instant) -> Instant {
         match self.shaper {
-            Shaper::Line | Shaper::Htb => {
+            Shaper::Line => {
+                self.free = self.free.max(now) + time;
+                self.free
+            }
+            Shaper::Htb => {
                 let oldest = now.as_nanos().saturating_sub(self.credit.as_nanos());
                 self.free = self.free.max(Instant::from_nanos(oldest)) + time;
+                now
             }
-            Shaper::Dummynet => return self.charge_pipe(on_link, now),
-            Shaper::Own => self.free = now,
-            Shaper::Trace => return self.use_opportunities(on_link, now),
+            Shaper::Dummynet => self.charge_pipe(on_link, now),
+            Shaper::Own => {
+                self.free = now;
+                now
+            }
+            Shaper::Trace => self.use_opportunities(on_link, now),
         }
-        self.shaper.done(now, self.free)
     }
 
     /// Sends a packet over the opportunities of the trace. Returns the time at which it has left.
@@ -314,20 +320,20 @@ impl Port {
             pipe.charge(on_link, now);
             self.free = pipe.wakes_after_charge();
         }
-        Shaper::Dummynet.done(now, self.free)
+        self.free.max(now)
     }
 
     /// Catches up with a pipe that had nothing to send, before a packet arrives at the empty
     /// discipline. The pipe polled the discipline, which must see the poll before the packet. The
     /// pipe may also have been freed, together with its discipline.
     #[inline(never)]
-    fn look_at_pipe(&mut self, now: Instant) {
+    fn catch_up_pipe(&mut self, now: Instant) {
         let Some(pipe) = &mut self.pipe else { return };
         if let Some(then) = pipe.empty_poll(now) {
             self.qdisc.dequeue(then, &mut self.rng, &mut self.log);
-            pipe.rests(then);
+            pipe.note_empty_poll(then);
         }
-        if pipe.look(now) {
+        if pipe.free_if_visited(now) {
             self.qdisc.reset();
         }
     }
@@ -335,7 +341,7 @@ impl Port {
     /// Computes the transmission of a packet of `ip_len` bytes that is taken at `now`. If the rate has
     /// steps, stores an IP length of zero, so that this function is called for each packet.
     #[inline(never)]
-    fn time(&mut self, ip_len: u32, now: Instant) {
+    fn compute_transmission(&mut self, ip_len: u32, now: Instant) {
         let on_link = self.overhead.on_link(ip_len);
         let place = Transmission::place(ip_len);
         let Some(VaryingRate::Steps(steps)) = &self.varying else {
@@ -662,7 +668,7 @@ mod tests {
         let varying = VaryingRate::Trace(Opportunities::new(trace));
         let mut port = port(12_000_000, Overhead::default()).varied_by(varying);
         assert_eq!(leaves(&mut port, 3, Instant::from_millis(3)), [10_000, 10_000, 20_000]);
-        assert!(!port.is_idle(Instant::from_millis(25)));
+        assert!(!port.may_pass(Instant::from_millis(25)));
         assert_eq!(leaves(&mut port, 1, Instant::from_millis(30)), [30_000]);
     }
 

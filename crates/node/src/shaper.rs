@@ -1,5 +1,5 @@
-//! The limit on the rate of a link. This module computes the maximum credit of the link and the
-//! time at which a packet has left. [`crate::Port::start`] applies both.
+//! The limit on the rate of a link. This module computes the maximum credit of the link.
+//! [`crate::Port::start`] charges the shaper for each packet.
 //!
 //! Source of [`Shaper::Htb`]: Linux 6.1 `net/sched/sch_htb.c` with one class, `rate` equal to
 //! `ceil` and `tc`'s default bursts. `htb_class_mode` lets a class send while its bucket is not in
@@ -26,7 +26,7 @@
 //! remaining credit of that tick can suffice for this packet. In this model, the packet leaves at
 //! once; in FreeBSD, the packet's delay begins at the start of that tick.
 
-use aqmlab_core::{BitRate, Bytes, Duration, Instant};
+use aqmlab_core::{BitRate, Bytes, Duration};
 
 /// The credit in bytes that `tc` gives a class by default, for rates below 8 Gbit/s. iproute2
 /// `q_htb.c` computes it as an MTU of 1600 bytes plus the bytes of one clock tick of 1 ns.
@@ -55,17 +55,6 @@ impl Shaper {
         match self {
             Self::Line | Self::Dummynet | Self::Own | Self::Trace => Duration::ZERO,
             Self::Htb => rate.transmit_time(BURST),
-        }
-    }
-
-    /// Returns the time at which a packet has left the port. The port starts to send the packet at
-    /// `now`, and the link is free again at `free`.
-    #[inline]
-    pub(crate) fn done(self, now: Instant, free: Instant) -> Instant {
-        match self {
-            Self::Line => free,
-            Self::Htb | Self::Own => now,
-            Self::Dummynet | Self::Trace => free.max(now),
         }
     }
 }

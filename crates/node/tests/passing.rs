@@ -68,7 +68,7 @@ impl Driver {
     }
 
     fn offer(&mut self, packet: Packet, now: Instant, passes: bool) {
-        if passes && self.port.is_idle(now) {
+        if passes && self.port.may_pass(now) {
             self.passed += 1;
             let packet = self.port.pass(packet, now);
             return self.serve(packet, now);

@@ -379,7 +379,7 @@ impl<O: Observer> Network<O> {
             rare();
             return self.offer_to_own_link(index, packet, entrance);
         }
-        if link.port.is_idle(now) && link.radio.is_none() {
+        if link.port.may_pass(now) && link.radio.is_none() {
             let packet = link.port.pass(packet, now);
             let (link, mut beyond) = self.at_link(index);
             return beyond.serve(link, index, packet);
