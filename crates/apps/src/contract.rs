@@ -167,7 +167,7 @@ fn everything_opened_is_closed_at_both_ends() {
         net.run_secs(&mut *fresh(kind), SECONDS);
         let opened = net.calls.iter().filter(|(_, call)| matches!(call, Call::Open(_))).count();
         for n in 0..opened as u32 {
-            for side in [Side::Home, Side::Wan] {
+            for side in Side::BOTH {
                 let closed = net.calls.iter().any(|(_, call)| match *call {
                     Call::Close(conn, at) => conn == ConnId(n) && at == side,
                     Call::Abort(conn, _) => conn == ConnId(n),

@@ -35,7 +35,7 @@ pub const fn age(tag: u64, now: Instant) -> Duration {
 
 /// Closes a datagram socket at both ends.
 pub fn close(conn: ConnId, io: &mut dyn Io) {
-    for side in [Side::Home, Side::Wan] {
+    for side in Side::BOTH {
         io.close(conn, side);
     }
 }

@@ -185,6 +185,9 @@ pub enum Side {
 }
 
 impl Side {
+    /// Both ends; the first is [`Side::Home`].
+    pub const BOTH: [Self; 2] = [Self::Home, Self::Wan];
+
     /// Returns the direction of the packets that this side sends.
     #[inline]
     pub const fn sends(self) -> Direction {
@@ -203,7 +206,7 @@ impl Side {
         }
     }
 
-    /// Returns 0 for the home and 1 for the internet.
+    /// Returns the index of the end in [`Side::BOTH`].
     #[inline]
     pub const fn index(self) -> usize {
         self as usize

@@ -1,6 +1,5 @@
 //! Samples the state of senders and queues at regular intervals.
 
-use aqmlab_apps::Transport;
 use aqmlab_core::{Duration, Instant, Side};
 use aqmlab_tcp::SenderState;
 use aqmlab_trial::findings::{QueueSample, Samples, TcpSample};
@@ -28,17 +27,15 @@ impl Sampler {
         let now = world.network.now;
         for (index, conn) in world.conns.iter().enumerate() {
             if let Some(quic) = conn.quic.as_ref().filter(|_| conn.closed.is_none()) {
-                for side in [Side::Home, Side::Wan] {
+                for side in Side::BOTH {
                     let end = &quic.ends[side.index()].quic;
                     if end.stats().data_packets_sent > 0 {
                         self.samples.tcp.push(sender_sample(now, index, side, end.sender_state()));
                     }
                 }
             }
-            let Some(ends) = conn.ends.as_ref().filter(|_| conn.transport == Transport::Tcp) else {
-                continue;
-            };
-            for side in [Side::Home, Side::Wan] {
+            let Some(ends) = &conn.ends else { continue };
+            for side in Side::BOTH {
                 let tcp = &ends[side.index()].tcp;
                 if tcp.stats().data_segments_sent > 0 {
                     self.samples.tcp.push(sender_sample(now, index, side, tcp.sender_state()));

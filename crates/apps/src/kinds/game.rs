@@ -250,7 +250,7 @@ impl App for Game {
 
     fn summary(&self, _now: Instant) -> Summary {
         let mut out = Summary::new();
-        for side in [Side::Home, Side::Wan] {
+        for side in Side::BOTH {
             let n = side.index();
             self.arrivals[n].report(side.sends(), self.sent[n], &mut out);
         }
