@@ -8,11 +8,11 @@
 //!
 //! The actors have two ranks. Links and lines are few, and are called for every packet. Hosts may
 //! be many, and are called rarely. Links and lines are in a tree, and hosts in a timer wheel. The
-//! wake-ups of applications are in a queue beside the wheel, because most calls of the ends of
-//! connections are wake-ups. A wake-up that was replaced stays in the queue and has no effect.
+//! reads of applications are in a queue beside the wheel, because most calls of the ends of
+//! connections are reads. A read that was replaced stays in the queue and has no effect.
 //!
-//! `agenda/actor.rs` defines the actors and their ranks, `agenda/tree.rs` the tree, and
-//! `agenda/wheel.rs` the wheel.
+//! `agenda/actor.rs` defines the actors and their ranks, `agenda/tree.rs` the tree,
+//! `agenda/wheel.rs` the wheel, and `reads.rs` the queue of reads.
 
 mod actor;
 mod tree;
@@ -36,15 +36,15 @@ const NEVER: u128 = u128::MAX;
 
 /// A place in the order of calls: the time and, among calls at one time, the order of the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Order(u128);
+pub(crate) struct Place(u128);
 
-impl Default for Order {
+impl Default for Place {
     fn default() -> Self {
         Self::NEVER
     }
 }
 
-impl Order {
+impl Place {
     /// The place after all calls.
     pub(crate) const NEVER: Self = Self(NEVER);
 
@@ -70,10 +70,10 @@ impl Order {
 pub(crate) struct Agenda {
     network: Rank<NetworkActor>,
     hosts: Rank<HostActor>,
-    /// The pending wake-ups of applications.
+    /// The pending reads of applications.
     reads: Reads,
-    /// The place of the first call of a host's actor or of the first wake-up.
-    first_of_hosts: Order,
+    /// The place of the first call of a host's actor or of the first read.
+    first_of_hosts: Place,
     tickets: u64,
 }
 
@@ -84,7 +84,7 @@ impl Agenda {
             network: Rank::new(),
             hosts: Rank::new(),
             reads: Reads::default(),
-            first_of_hosts: Order::NEVER,
+            first_of_hosts: Place::NEVER,
             tickets: 0,
         }
     }
@@ -107,7 +107,7 @@ impl Agenda {
 
     /// Returns the actor that is called at `place`.
     #[inline]
-    pub(crate) fn actor<A: Actor>(&self, place: Order) -> A {
+    pub(crate) fn actor<A: Actor>(&self, place: Place) -> A {
         A::with_code(place.code(), A::rank(self))
     }
 
@@ -120,15 +120,15 @@ impl Agenda {
 
     /// Returns the place of a call of `slot` at `at`, after all earlier requests for that time.
     #[inline]
-    pub(crate) fn place<A: Actor>(&mut self, slot: Slot<A>, at: Instant) -> Order {
+    pub(crate) fn place<A: Actor>(&mut self, slot: Slot<A>, at: Instant) -> Place {
         let ticket = self.ticket();
         key(slot, at, ticket)
     }
 
-    /// Requests a call of `slot` at a place that [`Self::place`] returned for it. [`Order::NEVER`]
+    /// Requests a call of `slot` at a place that [`Self::place`] returned for it. [`Place::NEVER`]
     /// withdraws the request.
     #[inline]
-    pub(crate) fn set_at<A: Actor>(&mut self, slot: Slot<A>, place: Order) {
+    pub(crate) fn set_at<A: Actor>(&mut self, slot: Slot<A>, place: Place) {
         if A::rank_mut(self).queue.set(slot.index as usize, place.0) {
             A::on_change(self);
         }
@@ -150,25 +150,25 @@ impl Agenda {
     /// Withdraws the request of `slot`, if any.
     #[inline]
     pub(crate) fn clear<A: Actor>(&mut self, slot: Slot<A>) {
-        self.set_at(slot, Order::NEVER);
+        self.set_at(slot, Place::NEVER);
     }
 
     /// Returns the time of the next call of `slot`, or [`Instant::NEVER`].
     pub(crate) fn due<A: Actor>(&self, slot: Slot<A>) -> Instant {
-        Order(A::rank(self).queue.key(slot.index as usize)).time()
+        Place(A::rank(self).queue.key(slot.index as usize)).time()
     }
 
-    /// Requests a wake-up at `place`, which [`Self::place`] returned for the end that wakes.
+    /// Requests a read at `place`, which [`Self::place`] returned for the end that reads.
     #[inline]
-    pub(crate) fn wake_up(&mut self, place: Order) {
+    pub(crate) fn request_read(&mut self, place: Place) {
         self.first_of_hosts = self.first_of_hosts.min(place);
         self.reads.push(place);
     }
 
-    /// Removes the wake-up at `place`, which must be the first place of the hosts. Returns false if
-    /// it is not a wake-up.
+    /// Removes the read at `place`, which must be the first place of the hosts. Returns false if the
+    /// call at `place` is not a read.
     #[inline]
-    pub(crate) fn take_wake_up(&mut self, place: Order) -> bool {
+    pub(crate) fn take_read(&mut self, place: Place) -> bool {
         if place.0 == self.hosts.queue.least() {
             rare();
             return false;
@@ -178,27 +178,27 @@ impl Agenda {
         true
     }
 
-    /// Returns the place of the next call of the network, or [`Order::NEVER`]. The request remains
+    /// Returns the place of the next call of the network, or [`Place::NEVER`]. The request remains
     /// until it is changed or cleared.
     #[inline]
-    pub(crate) fn first_of_network(&self) -> Order {
-        Order(self.network.queue.least())
+    pub(crate) fn first_of_network(&self) -> Place {
+        Place(self.network.queue.least())
     }
 
-    /// Returns the place of the next call of a host's actor, or of the next wake-up if it is
-    /// earlier. Returns [`Order::NEVER`] if there is neither. The request remains until it is
-    /// changed or cleared, or the wake-up is taken.
+    /// Returns the place of the next call of a host's actor, or of the next read if it is
+    /// earlier. Returns [`Place::NEVER`] if there is neither. The request remains until it is
+    /// changed or cleared, or the read is taken.
     #[inline]
-    pub(crate) const fn first_of_hosts(&self) -> Order {
+    pub(crate) const fn first_of_hosts(&self) -> Place {
         self.first_of_hosts
     }
 }
 
 /// Returns the place of a call of `slot` at `at` with this ticket.
 #[inline]
-fn key<A>(slot: Slot<A>, at: Instant, ticket: u64) -> Order {
+fn key<A>(slot: Slot<A>, at: Instant, ticket: u64) -> Place {
     let lower = ticket << SLOT_BITS | u64::from(slot.code);
-    Order(u128::from(at.as_nanos()) << 64 | u128::from(lower))
+    Place(u128::from(at.as_nanos()) << 64 | u128::from(lower))
 }
 
 #[cfg(test)]
@@ -216,7 +216,7 @@ mod tests {
 
     /// Returns the number of the link to be called first, if there is one.
     fn first_link(agenda: &Agenda) -> Option<u32> {
-        let place = Some(agenda.first_of_network()).filter(|place| *place != Order::NEVER)?;
+        let place = Some(agenda.first_of_network()).filter(|place| *place != Place::NEVER)?;
         match agenda.actor(place) {
             NetworkActor::Link(link) => Some(link),
             other => panic!("{other:?} was not registered"),
@@ -274,50 +274,50 @@ mod tests {
         agenda.set(links[2], Instant::from_millis(5));
         assert!(agenda.first_of_network() > agenda.first_of_hosts());
         agenda.leave(app);
-        assert_eq!(agenda.first_of_hosts(), Order::NEVER);
+        assert_eq!(agenda.first_of_hosts(), Place::NEVER);
         assert_eq!(first_link(&agenda), Some(2));
     }
 
     #[test]
-    fn a_wake_up_is_taken_at_its_place_among_the_calls_of_hosts() {
+    fn a_read_is_taken_at_its_place_among_the_calls_of_hosts() {
         let mut agenda = Agenda::new();
         let [first, second] = [0, 1].map(|conn| agenda.register(HostActor::End(conn, Side::Home)));
         agenda.set(first, Instant::from_millis(5));
         let later = agenda.place(second, Instant::from_millis(5));
-        agenda.wake_up(later);
+        agenda.request_read(later);
         let entry = agenda.first_of_hosts();
         assert!(entry < later, "the entry was requested first");
-        assert!(!agenda.take_wake_up(entry), "the first call is no wake-up");
+        assert!(!agenda.take_read(entry), "the first call is no read");
         assert_eq!(agenda.first_of_hosts(), entry, "nothing was taken");
         let earlier = agenda.place(second, Instant::from_millis(4));
-        agenda.wake_up(earlier);
+        agenda.request_read(earlier);
         assert_eq!(agenda.first_of_hosts(), earlier);
-        assert!(agenda.take_wake_up(earlier));
+        assert!(agenda.take_read(earlier));
         assert_eq!(agenda.first_of_hosts(), entry);
         agenda.clear(first);
         assert_eq!(agenda.first_of_hosts(), later);
-        assert!(agenda.take_wake_up(later));
-        assert_eq!(agenda.first_of_hosts(), Order::NEVER);
+        assert!(agenda.take_read(later));
+        assert_eq!(agenda.first_of_hosts(), Place::NEVER);
     }
 
-    /// Tests that the wake-up of an actor that left stays, with the code of the actor that has the
+    /// Tests that the read of an actor that left stays, with the code of the actor that has the
     /// slot since. The caller therefore compares places, and not only actors.
     #[test]
-    fn the_wake_up_of_a_freed_slot_states_the_next_actor_of_the_slot() {
+    fn the_read_of_a_freed_slot_states_the_next_actor_of_the_slot() {
         let mut agenda = Agenda::new();
         let former = agenda.register(HostActor::End(0, Side::Home));
         let stale = agenda.place(former, Instant::from_millis(5));
-        agenda.wake_up(stale);
+        agenda.request_read(stale);
         agenda.leave(former);
         assert_eq!(agenda.first_of_hosts(), stale);
         let next = agenda.register(HostActor::End(1, Side::Wan));
         let own = agenda.place(next, Instant::from_millis(5));
-        agenda.wake_up(own);
+        agenda.request_read(own);
         for (place, what) in [(stale, "the former actor"), (own, "the next actor")] {
-            assert_eq!(agenda.first_of_hosts(), place, "the wake-up of {what}");
+            assert_eq!(agenda.first_of_hosts(), place, "the read of {what}");
             assert_eq!(agenda.actor::<HostActor>(place), HostActor::End(1, Side::Wan));
-            assert!(agenda.take_wake_up(place), "the wake-up of {what}");
+            assert!(agenda.take_read(place), "the read of {what}");
         }
-        assert_eq!(agenda.first_of_hosts(), Order::NEVER);
+        assert_eq!(agenda.first_of_hosts(), Place::NEVER);
     }
 }

@@ -24,8 +24,8 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
     let mut apps = Vec::with_capacity(spec.apps.len());
     for (index, ResolvedApp { app, endpoints }) in parts.apps.into_iter().enumerate() {
         let of = &spec.apps[index];
-        let routes =
-            Direction::BOTH.map(|direction| network.lay(plan_route(spec, index, direction)));
+        let routes = Direction::BOTH
+            .map(|direction| network.create_route(plan_route(spec, index, direction)));
         network.routes.push(routes);
         let slot = network.agenda.register(HostActor::App(index as u32));
         slots.push(AppSlot {

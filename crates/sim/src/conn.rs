@@ -5,7 +5,7 @@ use aqmlab_core::hint::rare;
 use aqmlab_core::{Ecn, FiveTuple, Instant, Side};
 use aqmlab_tcp::{Connection, Event};
 
-use crate::agenda::{Agenda, HostActor, Order, Slot};
+use crate::agenda::{Agenda, HostActor, Place, Slot};
 use crate::quic::{Carrier, Quic};
 
 /// A connection, a stream of a QUIC connection, or a pair of datagram sockets.
@@ -21,8 +21,8 @@ pub(crate) struct Conn {
     pub(crate) sources: [Source; 2],
     /// The ECN field of datagrams.
     pub(crate) ecn: Ecn,
-    /// Whether the application is notified of data that it has read.
-    pub(crate) reads: bool,
+    /// Whether the application is notified of its reads.
+    pub(crate) notifies_reads: bool,
     /// The two TCPs, home first, until both have finished.
     pub(crate) ends: Option<Box<[End; 2]>>,
     /// The two ends of a QUIC connection; `None` for other connections.
@@ -42,10 +42,10 @@ pub(crate) struct Conn {
 impl Conn {
     /// Returns the number of bytes read at the home and on the internet.
     pub(crate) fn bytes_read(&self) -> [u64; 2] {
-        if self.reads {
+        if self.notifies_reads {
             return self.read;
         }
-        [Side::Home, Side::Wan].map(|side| {
+        Side::BOTH.map(|side| {
             self.stats_of(side).map_or(self.read[side.index()], |stats| stats.bytes_delivered)
         })
     }
@@ -68,14 +68,13 @@ pub(crate) struct End {
     /// Whether the packets enter the host's own link first.
     pub(crate) is_on_own_link: bool,
     pub(crate) slot: Slot<HostActor>,
-    /// The place of the end's next call, or [`Order::NEVER`].
-    pub(crate) next: Order,
-    /// Whether the next call is a wake-up of the application. Wake-ups are stored outside the wheel
-    /// of the agenda.
+    /// The place of the end's next call, or [`Place::NEVER`].
+    pub(crate) next: Place,
+    /// Whether the next call is a read, which the agenda stores outside its wheel.
     pub(crate) reads_next: bool,
-    /// The place of the end's entry in the agenda's wheel. If the next call is not a wake-up, the
+    /// The place of the end's entry in the agenda's wheel. If the next call is not a read, the
     /// entry is not later than this call.
-    pub(crate) entry: Order,
+    pub(crate) entry: Place,
     pub(crate) finished: bool,
 }
 
@@ -85,7 +84,7 @@ impl End {
     /// calls are postponed again before that.
     #[expect(clippy::inline_always, reason = "most segments pass; a call costs 0.3 % of a run")]
     #[inline(always)]
-    pub(crate) fn call_at(&mut self, next: Order, agenda: &mut Agenda) {
+    pub(crate) fn call_at(&mut self, next: Place, agenda: &mut Agenda) {
         self.next = next;
         self.reads_next = false;
         if next < self.entry {
@@ -96,19 +95,19 @@ impl End {
 
     /// Returns whether the entry at `place`, which the agenda has reached, is for the next call. If
     /// the entry is for an earlier call, replaces the entry by one for the next call, or removes
-    /// the entry if the next call is a wake-up or does not exist.
+    /// the entry if the next call is a read or does not exist.
     #[inline]
-    pub(crate) fn is_called_at(&mut self, place: Order, agenda: &mut Agenda) -> bool {
+    pub(crate) fn is_called_at(&mut self, place: Place, agenda: &mut Agenda) -> bool {
         let is_next = self.next == place;
         if !is_next {
-            self.enter(if self.reads_next { Order::NEVER } else { self.next }, agenda);
+            self.enter(if self.reads_next { Place::NEVER } else { self.next }, agenda);
         }
         is_next
     }
 
-    /// Replaces the entry in the agenda. [`Order::NEVER`] removes it.
+    /// Replaces the entry in the agenda. [`Place::NEVER`] removes it.
     #[inline(never)]
-    pub(crate) fn enter(&mut self, place: Order, agenda: &mut Agenda) {
+    pub(crate) fn enter(&mut self, place: Place, agenda: &mut Agenda) {
         self.entry = place;
         agenda.set_at(self.slot, place);
     }

@@ -28,9 +28,7 @@ impl<O: Observer> World<O> {
         self.touched.push((index, at));
         act(&mut ends[at.index()].tcp)
     }
-}
 
-impl<O: Observer> World<O> {
     /// Returns the link with the gateway's shaper of a direction on the route of an application.
     fn shaper_link(&self, app: u32, direction: Direction) -> usize {
         let links = self.apps[app as usize].shapers;

@@ -15,7 +15,7 @@
 //! | `observer`   | the interface of observers of a run                                    |
 //! | `taps`       | the observer that measures                                             |
 //! | `captures`   | the packets of a run, for captures                                     |
-//! | `reads`      | the wake-ups of applications                                           |
+//! | `reads`      | the queue of the applications' reads                                   |
 //! | `sampler`    | the state of senders and queues over time                              |
 //! | [`replay`]   | the comparison of a discipline with a recording of another one         |
 //! | `outcome`    | the result: a digest and tables                                        |
@@ -47,7 +47,7 @@ use aqmlab_trial::{Spec, SpecError, app_runner, resolve};
 
 pub use outcome::Outcome;
 
-use crate::observer::{Nobody, Observer};
+use crate::observer::{NoObserver, Observer};
 use crate::taps::Taps;
 use crate::world::World;
 
@@ -71,11 +71,11 @@ pub fn run(spec: &Spec) -> Result<Outcome, SpecError> {
                 link.port.log.events = Some(Vec::new());
             }
         }
-        move_world(&mut world, spec);
+        run_to_end(&mut world, spec);
         Ok(outcome::measured(world, spec))
     } else {
-        let mut world = build::build(spec, parts, Nobody);
-        move_world(&mut world, spec);
+        let mut world = build::build(spec, parts, NoObserver);
+        run_to_end(&mut world, spec);
         Ok(outcome::bare(&world))
     }
 }
@@ -87,7 +87,8 @@ fn in_order(spec: &Spec, parts: &Resolved) -> InOrder {
     if by_links && by_routes { InOrder::Connection } else { InOrder::Nothing }
 }
 
-fn move_world<O: Observer>(world: &mut World<O>, spec: &Spec) {
+/// Runs a world to the end of its trial, and checks that no packet is missing.
+fn run_to_end<O: Observer>(world: &mut World<O>, spec: &Spec) {
     let end = spec.end();
     while let Some(at) = world.runner.next_mark() {
         world.run(at);

@@ -11,7 +11,7 @@ use crate::conn::Source;
 use crate::delay_line::{DelayLine, LineKey, Target};
 use crate::observer::Observer;
 use crate::own_links::OwnLinks;
-use crate::wifi::{Medium, Place};
+use crate::wifi::{Medium, RadioId};
 
 /// A port and its slot in the agenda.
 pub(crate) struct Link {
@@ -21,10 +21,10 @@ pub(crate) struct Link {
     /// Whether the link belongs to the hosts that send into it.
     pub(crate) own: bool,
     /// The radio that sends the packets, if the link is an 802.11n link.
-    pub(crate) radio: Option<Place>,
+    pub(crate) radio: Option<RadioId>,
     /// The time at which the agenda is to call the link, or [`Instant::NEVER`]. The agenda calls a
     /// link with a radio only when the link's discipline may release a packet.
-    pub(crate) called: Instant,
+    pub(crate) next_call: Instant,
 }
 
 impl Link {
@@ -33,8 +33,8 @@ impl Link {
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub(crate) fn call_at(&mut self, due: Instant, agenda: &mut Agenda) {
-        if self.called != due {
-            self.called = due;
+        if self.next_call != due {
+            self.next_call = due;
             if due == Instant::NEVER {
                 agenda.clear(self.slot);
             } else {
@@ -202,11 +202,11 @@ impl<O: Observer> Network<O> {
             port.keep_all_drops();
         }
         let slot = self.agenda.register(NetworkActor::Link(self.links.len() as u32));
-        self.links.push(Link { name, port, slot, own, radio: None, called: Instant::NEVER });
+        self.links.push(Link { name, port, slot, own, radio: None, next_call: Instant::NEVER });
     }
 
     /// Creates a route and the lines that it needs. Routes share lines of equal [`LineKey`]s.
-    pub(crate) fn lay(&mut self, plan: RoutePlan) -> Route {
+    pub(crate) fn create_route(&mut self, plan: RoutePlan) -> Route {
         let RoutePlan { links, delay, jitter, reorder, impairments } = plan;
         let mut lines = Vec::new();
         for (at, &link) in links.iter().enumerate() {
@@ -220,10 +220,10 @@ impl<O: Observer> Network<O> {
                 },
                 None => LineKey { from: Some(link), target: Target::Host, delay, jitter, reorder },
             };
-            lines.push(self.line(key));
+            lines.push(self.line_with(key));
         }
         if links.is_empty() {
-            lines.push(self.line(LineKey {
+            lines.push(self.line_with(LineKey {
                 from: None,
                 target: Target::Host,
                 delay,
@@ -239,7 +239,8 @@ impl<O: Observer> Network<O> {
         Route { first, direct, is_impaired, hops }
     }
 
-    fn line(&mut self, key: LineKey) -> u32 {
+    /// Returns the index of the line with this key. Creates the line if it does not exist.
+    fn line_with(&mut self, key: LineKey) -> u32 {
         if let Some(found) = self.lines.iter().position(|line| line.key == key) {
             return found as u32;
         }
@@ -364,7 +365,7 @@ impl<O: Observer> Network<O> {
     #[cold]
     fn send_directly(&mut self, mut packet: Packet) {
         if let Some((line, at)) = self.leave(&mut packet, self.now) {
-            self.launch(line, packet, at);
+            self.put_on_line(line, packet, at);
         }
     }
 
@@ -385,9 +386,9 @@ impl<O: Observer> Network<O> {
             return beyond.serve(link, index, packet);
         }
         link.port.offer(packet, now);
-        if link.called == Instant::NEVER || !link.port.is_busy(now) {
+        if link.next_call == Instant::NEVER || !link.port.is_busy(now) {
             rare();
-            self.pump_idle(index);
+            self.transmit_in_call(index);
         }
     }
 
@@ -401,25 +402,27 @@ impl<O: Observer> Network<O> {
         let link = &mut self.links[index];
         link.port.offer(packet, self.now);
         self.own.take_drops(&mut link.port, sending);
-        if link.called == Instant::NEVER || !link.port.is_busy(self.now) {
-            self.pump(index);
+        if link.next_call == Instant::NEVER || !link.port.is_busy(self.now) {
+            self.transmit(index);
         }
     }
 
-    /// Lets a link send now that was idle; see [`Self::pump`].
+    /// Does what [`Self::transmit`] does, which is inlined into its callers. A separate call keeps
+    /// [`Self::offer`] short, because few packets find a link that must be called.
     #[inline(never)]
-    fn pump_idle(&mut self, index: usize) {
-        self.pump(index);
+    fn transmit_in_call(&mut self, index: usize) {
+        self.transmit(index);
     }
 
-    /// Lets a link send now, and requests a call at the next time at which the link can send.
+    /// Sends the next packet of a link, if one may leave now. Requests a call at the next time at
+    /// which the link can send.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 0.5 % of a run")]
     #[inline(always)]
-    pub(crate) fn pump(&mut self, index: usize) {
+    pub(crate) fn transmit(&mut self, index: usize) {
         let (link, mut beyond) = self.at_link(index);
-        if let Some(place) = link.radio {
+        if let Some(id) = link.radio {
             rare();
-            return self.feed(index, place);
+            return self.fill_driver(index, id);
         }
         // Only one packet is sent per call. A link with credit for more packets requests another
         // call at once.
@@ -442,8 +445,8 @@ impl<O: Observer> Network<O> {
     }
 
     /// Puts a packet on a line; see [`DelayLine::push`] for `at`.
-    pub(crate) fn launch(&mut self, line: u32, packet: Packet, at: Instant) {
-        launch(&mut self.agenda, &mut self.lines, line, (packet, at));
+    pub(crate) fn put_on_line(&mut self, line: u32, packet: Packet, at: Instant) {
+        put_on_line(&mut self.agenda, &mut self.lines, line, packet, at);
     }
 
     /// Returns the first link of the packets of `flow` from `side`, if there is one.
@@ -499,7 +502,8 @@ impl<O: Observer> Network<O> {
     }
 }
 
-/// The parts of the network that a packet meets when it leaves a link.
+/// The parts of the network that a packet meets when it leaves a link. They are borrowed beside the
+/// link, so that a call looks the link up only once.
 struct Beyond<'a, O> {
     now: Instant,
     agenda: &'a mut Agenda,
@@ -527,7 +531,7 @@ impl<O: Observer> Beyond<'_, O> {
             }
             let route = &mut self.routes[packet.flow as usize][packet.direction.index()];
             if let Some((line, at)) = route.leave(&mut packet, departure.done, self.observer) {
-                launch(self.agenda, self.lines, line, (packet, at));
+                put_on_line(self.agenda, self.lines, line, packet, at);
             } else {
                 rare();
             }
@@ -558,11 +562,12 @@ fn keep(former: &mut Vec<Packet>, packet: Packet) {
 /// [`DelayLine::push`] for the time.
 #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
 #[inline(always)]
-fn launch(
+fn put_on_line(
     agenda: &mut Agenda,
     lines: &mut [DelayLine],
     line: u32,
-    (packet, at): (Packet, Instant),
+    packet: Packet,
+    at: Instant,
 ) {
     let ticket = agenda.ticket();
     let line = &mut lines[line as usize];
@@ -578,10 +583,10 @@ mod tests {
     use aqmlab_qdisc::kinds;
 
     use super::*;
-    use crate::observer::Nobody;
+    use crate::observer::NoObserver;
 
-    fn network() -> Network<Nobody> {
-        let mut network = Network::new(Nobody, 1);
+    fn network() -> Network<NoObserver> {
+        let mut network = Network::new(NoObserver, 1);
         let kind = kinds::find("pfifo").expect("there is such a kind");
         let args = Args::defaults(kind.params).with("limit", Value::Count(1));
         let rate = BitRate::new(1_000_000).expect("the rate is not zero");
@@ -612,7 +617,7 @@ mod tests {
     #[test]
     fn new_packets_get_the_memory_of_dropped_packets() {
         let mut network = network();
-        let routes = [(); 2].map(|()| network.lay(plan(impairments(""))));
+        let routes = [(); 2].map(|()| network.create_route(plan(impairments(""))));
         network.routes.push(routes);
         let source = Source {
             flow: 0,
@@ -642,12 +647,13 @@ mod tests {
     fn a_route_with_one_link_draws_what_any_route_draws() {
         for route in ["", r#", "loss": 0.3"#, r#", "loss": 0.3, "jitter_ns": 1000"#] {
             let mut network = network();
-            let [mut short, mut long] = [(); 2].map(|()| network.lay(plan(impairments(route))));
+            let [mut short, mut long] =
+                [(); 2].map(|()| network.create_route(plan(impairments(route))));
             for id in 0..100 {
                 let (mut one, mut other) = (Packet::plain(id, 0, 100), Packet::plain(id, 0, 100));
                 let at = Instant::from_millis(id);
-                let left = short.leave(&mut one, at, &mut Nobody);
-                assert_eq!(left, long.hops.leave(&mut other, at, &mut Nobody), "packet {id}");
+                let left = short.leave(&mut one, at, &mut NoObserver);
+                assert_eq!(left, long.hops.leave(&mut other, at, &mut NoObserver), "packet {id}");
                 assert_eq!(one, other, "packet {id}");
             }
             assert_eq!(short.lost(), long.lost());

@@ -21,9 +21,9 @@ pub(crate) trait Observer {
 
 /// An observer that records nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Nobody;
+pub(crate) struct NoObserver;
 
-impl Observer for Nobody {
+impl Observer for NoObserver {
     #[inline]
     fn sent(&mut self, _packet: &Packet, _now: Instant) {}
     #[inline]

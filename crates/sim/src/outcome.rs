@@ -18,7 +18,7 @@ use crate::world::World;
 pub struct Outcome {
     /// The digest, which is equal for equal runs, regardless of the measurement.
     pub digest: Digest,
-    /// The number of calls to actors, including calls at the wake-ups of applications.
+    /// The number of calls to actors, including the reads of applications.
     pub events: u64,
     /// The number of packets sent by hosts.
     pub packets: u64,
@@ -107,12 +107,12 @@ fn of_link(link: &Link, end: Instant, report: QueueReport) -> LinkFindings {
 
 fn of_conn(conn: &Conn, all: &[Conn]) -> ConnFindings {
     let mut tcp = (conn.transport == aqmlab_apps::Transport::Tcp).then(|| {
-        [Side::Home, Side::Wan]
+        Side::BOTH
             .map(|side| conn.stats_of(side).map_or_else(EndCounts::default, |stats| counts(&stats)))
     });
     let mut read = conn.bytes_read();
     if let Some(quic) = &conn.quic {
-        tcp = Some([0, 1].map(|side: usize| quic_counts(&quic.ends[side].quic.stats())));
+        tcp = Some(Side::BOTH.map(|side| quic_counts(&quic.ends[side.index()].quic.stats())));
         let streams = quic.streams.iter().map(|&stream| all[stream as usize].read);
         read = streams.fold([0; 2], |sum, read| [sum[0] + read[0], sum[1] + read[1]]);
     }

@@ -45,7 +45,7 @@ impl<O: Observer> World<O> {
         open: Open,
     ) -> Box<Quic> {
         let now = self.network.now;
-        let ends = [Side::Home, Side::Wan].map(|side| {
+        let ends = Side::BOTH.map(|side| {
             let config = self.apps[app as usize].endpoints[side.index()].quic(open);
             let quic = if side == open.from {
                 Connection::client(config, now)
@@ -148,8 +148,8 @@ impl<O: Observer> World<O> {
             Event::Readable { stream, bytes } => {
                 let Some(conn) = self.stream(index, stream) else { return };
                 conn.read[side.index()] += bytes;
-                let (app, id, reads) = (conn.app, conn.id, conn.reads);
-                if reads {
+                let (app, id, notifies) = (conn.app, conn.id, conn.notifies_reads);
+                if notifies {
                     self.runner.notify(app, Notice::Read { conn: id, at: side, bytes });
                 }
             }

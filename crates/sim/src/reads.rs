@@ -1,24 +1,25 @@
-//! The wake-ups of applications. Most calls of the ends of connections are wake-ups.
+//! The reads of applications, which are most calls of the ends of connections.
 //!
-//! An application wakes shortly after data has arrived, and reads. Wake-ups have places in the
-//! order of all calls, but the agenda stores them in a queue of their own. All hosts with the
-//! same profile have the same wake-up latency, so a new wake-up usually belongs at the end of the
-//! queue.
+//! A *read* is the call of an end at which its application wakes, shortly after data has arrived.
+//! At such a call, the application may also learn that its connection is open or that the send
+//! buffer has space. Reads have places in the order of all calls, but the agenda stores them in a
+//! queue of their own. All hosts with the same profile have the same wake-up latency, so a new read
+//! usually belongs at the end of the queue.
 
 use aqmlab_core::Ring;
 
-use crate::agenda::Order;
+use crate::agenda::Place;
 
-/// The places of the pending wake-ups, in order.
+/// The places of the pending reads, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
-    waiting: Ring<Order>,
+    waiting: Ring<Place>,
 }
 
 impl Reads {
-    /// Adds a wake-up at `place`.
+    /// Adds a read at `place`.
     #[inline]
-    pub(crate) fn push(&mut self, place: Order) {
+    pub(crate) fn push(&mut self, place: Place) {
         if self.waiting.back().is_none_or(|last| *last < place) {
             self.waiting.push(place);
         } else {
@@ -26,20 +27,20 @@ impl Reads {
         }
     }
 
-    /// Inserts a wake-up that does not belong at the end.
+    /// Inserts a read that does not belong at the end.
     #[cold]
-    fn insert(&mut self, place: Order) {
+    fn insert(&mut self, place: Place) {
         let index = self.waiting.iter().take_while(|other| **other < place).count();
         self.waiting.insert(index, place);
     }
 
-    /// Returns the place of the first wake-up, or [`Order::NEVER`].
+    /// Returns the place of the first read, or [`Place::NEVER`].
     #[inline]
-    pub(crate) fn first(&self) -> Order {
-        self.waiting.front().copied().unwrap_or(Order::NEVER)
+    pub(crate) fn first(&self) -> Place {
+        self.waiting.front().copied().unwrap_or(Place::NEVER)
     }
 
-    /// Removes the first wake-up, if there is one.
+    /// Removes the first read, if there is one.
     #[inline]
     pub(crate) fn skip(&mut self) {
         self.waiting.skip(1);
@@ -62,7 +63,7 @@ mod tests {
             reads.push(agenda.place(slot, Instant::from_millis(ms)));
         }
         let mut order = Vec::new();
-        while reads.first() != Order::NEVER {
+        while reads.first() != Place::NEVER {
             order.push(agenda.actor::<HostActor>(reads.first()));
             reads.skip();
         }

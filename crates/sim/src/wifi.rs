@@ -19,9 +19,9 @@ pub(crate) struct Medium {
     links: Vec<usize>,
 }
 
-/// The index of a link's medium, and the index of its radio on the medium.
+/// The index of a radio's medium, and the index of the radio on the medium.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct RadioId {
     medium: usize,
     radio: usize,
 }
@@ -41,25 +41,25 @@ impl<O: Observer> Network<O> {
         let rng = Stream::Wifi(&self.links[link].name).rng(self.seed);
         let radio = self.media[medium].cell.join(Radio::new(config, rng));
         self.media[medium].links.push(link);
-        self.links[link].radio = Some(Place { medium, radio });
+        self.links[link].radio = Some(RadioId { medium, radio });
     }
 
     /// Moves packets from a link's discipline to its driver while the driver has room, and requests
     /// the next calls of the link and of the medium.
     #[inline(never)]
-    pub(crate) fn feed(&mut self, link: usize, place: Place) {
-        let cell = &mut self.media[place.medium].cell;
-        while cell.radio(place.radio).has_room() {
+    pub(crate) fn fill_driver(&mut self, link: usize, id: RadioId) {
+        let cell = &mut self.media[id.medium].cell;
+        while cell.radio(id.radio).has_room() {
             let Some((packet, sojourn)) = self.links[link].port.pull(self.now) else { break };
             self.observer.departed(link, &packet, Departure { sojourn, done: self.now });
-            cell.accept(place.radio, packet, self.now);
+            cell.accept(id.radio, packet, self.now);
         }
         if self.links[link].own {
             self.own.take_drops(&mut self.links[link].port, None);
         }
         let ready = self.links[link].port.ready_after(self.now);
         self.links[link].call_at(ready.unwrap_or(Instant::NEVER), &mut self.agenda);
-        self.call_medium(place.medium);
+        self.call_medium(id.medium);
     }
 
     fn call_medium(&mut self, medium: usize) {
@@ -82,14 +82,14 @@ impl<O: Observer> Network<O> {
             }
         }
         for delivery in out {
-            self.leave_air(medium, delivery);
+            self.leave_medium(medium, delivery);
         }
         for radio in 0..self.media[medium].links.len() {
-            self.feed(self.media[medium].links[radio], Place { medium, radio });
+            self.fill_driver(self.media[medium].links[radio], RadioId { medium, radio });
         }
     }
 
-    fn leave_air(&mut self, medium: usize, delivery: Delivery) {
+    fn leave_medium(&mut self, medium: usize, delivery: Delivery) {
         let Delivery { radio, mut packet, fate } = delivery;
         let link = self.media[medium].links[radio];
         if self.links[link].own && packet.hop == 0 {
@@ -98,7 +98,7 @@ impl<O: Observer> Network<O> {
         match fate {
             Fate::Delivered => {
                 if let Some((line, at)) = self.leave(&mut packet, self.now) {
-                    self.launch(line, packet, at);
+                    self.put_on_line(line, packet, at);
                 }
             }
             Fate::GivenUp => self.give_up(link, &packet),
@@ -119,8 +119,8 @@ impl<O: Observer> Network<O> {
     pub(crate) fn gauges(&self, link: usize, now: Instant) -> Vec<(&'static str, f64)> {
         let Self { links, media, .. } = self;
         let mut gauges = links[link].port.gauges();
-        if let Some(place) = links[link].radio {
-            let radio = media[place.medium].cell.radio(place.radio);
+        if let Some(id) = links[link].radio {
+            let radio = media[id.medium].cell.radio(id.radio);
             gauges.push(("driver_packets", radio.pending() as f64));
             gauges.push(("driver_oldest_ms", radio.oldest(now).as_secs_f64() * 1e3));
         }

@@ -9,13 +9,13 @@ use std::ops::ControlFlow;
 
 use aqmlab_apps::{ConnId, Notice, Open, Transport};
 use aqmlab_core::hint::rare;
-use aqmlab_core::{Header, Instant, Packet, Side, UdpHeader};
+use aqmlab_core::{FiveTuple, Header, Instant, Packet, Side, UdpHeader};
 use aqmlab_tcp::{Connection, Event};
 use aqmlab_trial::app_runner::deliver_one;
 use aqmlab_trial::endpoint::Endpoint;
 use aqmlab_trial::{AppRunner, Engine};
 
-use crate::agenda::{HostActor, NetworkActor, Order, Slot};
+use crate::agenda::{HostActor, NetworkActor, Place, Slot};
 use crate::conn::{Conn, End, Source, notice, tuple_of};
 use crate::network::Network;
 use crate::observer::Observer;
@@ -50,15 +50,15 @@ pub(crate) struct World<O> {
     pub(crate) events: u64,
 }
 
-/// The state of an end's next call and of its entry in the agenda when the end is drained.
+/// Whether an end is drained because its next call takes place now; see [`End::next`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entry {
-    /// The next call and the entry are in the future, if they exist.
-    Waits,
-    /// The next call is a wake-up, which takes place now. The entry is in the future, if it exists.
-    Served,
-    /// The agenda has reached the entry, which is for the next call.
-    Reached,
+enum Called {
+    /// No. The next call and the entry in the agenda's wheel are in the future, if they exist.
+    No,
+    /// Yes, by a read. The entry is in the future, if it exists.
+    ByRead,
+    /// Yes, by the entry, which the agenda has reached.
+    ByEntry,
 }
 
 impl<O: Observer> World<O> {
@@ -79,8 +79,8 @@ impl<O: Observer> World<O> {
                     rare();
                     break;
                 }
-                if agenda.take_wake_up(host) {
-                    self.read(host);
+                if agenda.take_read(host) {
+                    self.call_reader(host);
                 } else {
                     self.call_host(host);
                 }
@@ -91,7 +91,7 @@ impl<O: Observer> World<O> {
 
     /// Calls the part of the network whose call is due at `place`.
     #[inline]
-    fn call_network(&mut self, place: Order) {
+    fn call_network(&mut self, place: Place) {
         self.network.now = place.time();
         self.events += 1;
         match self.network.agenda.actor(place) {
@@ -101,7 +101,7 @@ impl<O: Observer> World<O> {
                 }
                 return;
             }
-            NetworkActor::Link(link) => self.network.pump(link as usize),
+            NetworkActor::Link(link) => self.network.transmit(link as usize),
             NetworkActor::Medium(medium) => self.network.exchange(medium as usize),
         }
         if self.network.own.has_released() {
@@ -113,14 +113,14 @@ impl<O: Observer> World<O> {
 
     /// Calls the part of a host whose call is due at `place`.
     #[inline(never)]
-    fn call_host(&mut self, place: Order) {
+    fn call_host(&mut self, place: Place) {
         self.network.now = place.time();
         match self.network.agenda.actor(place) {
             HostActor::End(conn, side) => {
                 if !self.is_called_at(place, conn, side) {
                     return;
                 }
-                self.on_timer(conn, side, Entry::Reached);
+                self.on_timer(conn, side, Called::ByEntry);
             }
             HostActor::App(app) => self.wake(app),
             HostActor::Sampler => self.sample(),
@@ -143,9 +143,9 @@ impl<O: Observer> World<O> {
         };
         ends[at.index()].tcp.handle_segment(header, packet.ecn, now);
         self.network.recycle(packet);
-        if drain(conn, at, Entry::Waits, &mut self.network).is_break() {
+        if drain_tcp(conn, at, Called::No, &mut self.network).is_break() {
             rare();
-            self.notify(index, at, Entry::Waits);
+            self.notify(index, at, Called::No);
             self.settle();
         }
     }
@@ -172,13 +172,13 @@ impl<O: Observer> World<O> {
     }
 
     /// Sends the segments of one end, notifies its application of events, and sets its timer.
-    fn drain(&mut self, index: u32, side: Side, entry: Entry) {
+    fn drain(&mut self, index: u32, side: Side, called: Called) {
         let conn = &mut self.conns[index as usize];
         if conn.quic.is_some() {
             return self.drain_quic(index, side);
         }
-        if drain(conn, side, entry, &mut self.network).is_break() {
-            self.notify(index, side, entry);
+        if drain_tcp(conn, side, called, &mut self.network).is_break() {
+            self.notify(index, side, called);
         }
     }
 
@@ -186,7 +186,7 @@ impl<O: Observer> World<O> {
     /// both ends if both have finished. If the client has finished and the server has heard
     /// nothing, closes the connection but keeps the ends, because a SYN may still arrive.
     #[inline(never)]
-    fn notify(&mut self, index: u32, side: Side, entry: Entry) {
+    fn notify(&mut self, index: u32, side: Side, called: Called) {
         let now = self.network.now;
         let conn = &mut self.conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
@@ -214,11 +214,11 @@ impl<O: Observer> World<O> {
                 }
             }
         }
-        set_timer(end, entry, &mut self.network);
+        set_timer(end, called, &mut self.network);
         if ends.iter().all(|end| end.finished) {
             self.reap(index);
         } else if ends.iter().all(|end| end.finished || end.tcp.is_listening()) {
-            self.end(index);
+            self.record_closed(index);
         }
     }
 
@@ -231,12 +231,12 @@ impl<O: Observer> World<O> {
         for end in ends.iter() {
             self.network.agenda.leave(end.slot);
         }
-        self.end(index);
+        self.record_closed(index);
     }
 
-    /// Records the end of a connection, and notifies the application, unless this end was recorded
-    /// before.
-    fn end(&mut self, index: u32) {
+    /// Records that a connection is closed, and notifies the application, unless the connection was
+    /// closed before.
+    fn record_closed(&mut self, index: u32) {
         let conn = &mut self.conns[index as usize];
         if conn.closed.is_none() {
             conn.closed = Some(self.network.now);
@@ -247,7 +247,7 @@ impl<O: Observer> World<O> {
     /// Returns whether the agenda's entry at `place`, which is due, is for the next call of an end;
     /// see [`End::is_called_at`]. For an end without a TCP, returns true.
     #[inline]
-    fn is_called_at(&mut self, place: Order, index: u32, side: Side) -> bool {
+    fn is_called_at(&mut self, place: Place, index: u32, side: Side) -> bool {
         let Some(ends) = &mut self.conns[index as usize].ends else { return true };
         ends[side.index()].is_called_at(place, &mut self.network.agenda)
     }
@@ -255,21 +255,21 @@ impl<O: Observer> World<O> {
     /// Calls an end whose timer may have expired, and drains it.
     #[expect(clippy::inline_always, reason = "every segment passes; a call costs 0.5 % of a run")]
     #[inline(always)]
-    fn on_timer(&mut self, index: u32, side: Side, entry: Entry) {
+    fn on_timer(&mut self, index: u32, side: Side, called: Called) {
         let now = self.network.now;
         if let Some(ends) = &mut self.conns[index as usize].ends {
             let end = &mut ends[side.index()];
             end.tcp.handle_timeout(now);
-            self.drain(index, side, entry);
+            self.drain(index, side, called);
         } else {
             self.on_quic_timer(index, side);
         }
     }
 
-    /// Handles the wake-up at `place`. Usually the application only reads, and gets no notice of
-    /// the read.
+    /// Calls the end whose read is due at `place`. Usually the application gets no notice of the
+    /// read and sends nothing.
     #[inline]
-    fn read(&mut self, place: Order) {
+    fn call_reader(&mut self, place: Place) {
         let HostActor::End(index, side) = self.network.agenda.actor(place) else { return };
         let conn = &mut self.conns[index as usize];
         let Some(ends) = &mut conn.ends else { return };
@@ -280,28 +280,28 @@ impl<O: Observer> World<O> {
         }
         self.events += 1;
         self.network.now = place.time();
-        if conn.reads || !end.tcp.only_reads_next() {
+        if conn.notifies_reads || !end.tcp.only_reads_next() {
             rare();
-            self.on_timer(index, side, Entry::Served);
+            self.on_timer(index, side, Called::ByRead);
             return self.settle();
         }
         end.tcp.read();
-        // Unlike in `drain`, the memory of the own link is reported only if a segment may be sent.
+        // Unlike in `drain_tcp`, the memory of the own link is reported only if a segment may be sent.
         // A read changes neither this memory nor its limit.
         if end.tcp.has_output() {
             rare();
             if end.is_on_own_link {
-                transmit_to_own_link(&mut self.network, end);
+                send_segments_to_own_link(&mut self.network, end);
             } else {
-                transmit(&mut self.network, end);
+                send_segments(&mut self.network, end);
             }
         }
         if end.tcp.has_events() {
             rare();
-            self.notify(index, side, Entry::Served);
+            self.notify(index, side, Called::ByRead);
             return self.settle();
         }
-        set_timer(end, Entry::Served, &mut self.network);
+        set_timer(end, Called::ByRead, &mut self.network);
     }
 
     /// Notifies an application of its due wake-ups and requests the next call.
@@ -328,13 +328,14 @@ impl<O: Observer> World<O> {
         }
     }
 
+    /// Does what [`Self::settle`] does, which first tests whether there is anything to do.
     #[inline(never)]
     fn settle_all(&mut self) {
         let mut drained = 0;
         loop {
             if let Some(&(conn, side)) = self.touched.get(drained) {
                 drained += 1;
-                self.drain(conn, side, Entry::Waits);
+                self.drain(conn, side, Called::No);
                 continue;
             }
             // Clearing a list after its last entry costs less than using a ring buffer.
@@ -350,46 +351,10 @@ impl<O: Observer> World<O> {
     /// [`aqmlab_apps::Io::open`].
     pub(crate) fn open(&mut self, app: u32, id: ConnId, open: Open) -> u32 {
         let index = self.conns.len() as u32;
-        let of = &self.apps[app as usize];
-        let tuple = tuple_of(index, [of.host, app], open);
-        let (priority, dscp) = (of.priority.unwrap_or(open.priority), of.dscp);
-        let sources =
-            [(tuple, Side::Home), (tuple.reversed(), Side::Wan)].map(|(tuple, side)| Source {
-                flow: app,
-                conn: index,
-                tuple_hash: tuple.hash(),
-                address: tuple.source,
-                peer_address: tuple.destination,
-                first_link: self.network.first_link(app, side),
-                side,
-                priority,
-                dscp,
-            });
-        let ends = (open.transport == Transport::Tcp).then(|| {
-            let endpoints = &self.apps[app as usize].endpoints;
-            let tcps = [Side::Home, Side::Wan].map(|side| {
-                let config = endpoints[side.index()].config(open);
-                if side == open.from {
-                    Connection::active(config, self.network.now)
-                } else {
-                    Connection::passive(config)
-                }
-            });
-            let mut sides = [Side::Home, Side::Wan].into_iter();
-            Box::new(tcps.map(|tcp| {
-                let side = sides.next().expect("there are two sides");
-                End {
-                    tcp,
-                    source: sources[side.index()],
-                    is_on_own_link: self.network.starts_on_own_link(app, side),
-                    slot: self.network.agenda.register(HostActor::End(index, side)),
-                    next: Order::NEVER,
-                    reads_next: false,
-                    entry: Order::NEVER,
-                    finished: false,
-                }
-            }))
-        });
+        let tuple = tuple_of(index, [self.apps[app as usize].host, app], open);
+        let sources = self.sources(app, index, tuple, open);
+        let is_tcp = open.transport == Transport::Tcp;
+        let ends = is_tcp.then(|| self.create_tcp(app, index, sources, open));
         let carrier = open.over.and_then(|over| self.open_stream(app, index, over));
         let is_quic = open.transport == Transport::Quic && carrier.is_none();
         let quic = is_quic.then(|| self.create_quic(app, index, sources, open));
@@ -401,7 +366,7 @@ impl<O: Observer> World<O> {
             tuple,
             sources,
             ecn: open.ecn,
-            reads: open.reads,
+            notifies_reads: open.reads,
             ends,
             quic,
             carrier,
@@ -413,6 +378,50 @@ impl<O: Observer> World<O> {
         });
         self.touched.push((index, open.from));
         index
+    }
+
+    /// Returns the fields that the packets of each end of connection number `index` share.
+    fn sources(&self, app: u32, index: u32, tuple: FiveTuple, open: Open) -> [Source; 2] {
+        let AppSlot { priority, dscp, .. } = self.apps[app as usize];
+        [(tuple, Side::Home), (tuple.reversed(), Side::Wan)].map(|(tuple, side)| Source {
+            flow: app,
+            conn: index,
+            tuple_hash: tuple.hash(),
+            address: tuple.source,
+            peer_address: tuple.destination,
+            first_link: self.network.first_link(app, side),
+            side,
+            priority: priority.unwrap_or(open.priority),
+            dscp,
+        })
+    }
+
+    /// Creates the two TCPs of connection number `index`.
+    fn create_tcp(
+        &mut self,
+        app: u32,
+        index: u32,
+        sources: [Source; 2],
+        open: Open,
+    ) -> Box<[End; 2]> {
+        Box::new(Side::BOTH.map(|side| {
+            let config = self.apps[app as usize].endpoints[side.index()].config(open);
+            let tcp = if side == open.from {
+                Connection::active(config, self.network.now)
+            } else {
+                Connection::passive(config)
+            };
+            End {
+                tcp,
+                source: sources[side.index()],
+                is_on_own_link: self.network.starts_on_own_link(app, side),
+                slot: self.network.agenda.register(HostActor::End(index, side)),
+                next: Place::NEVER,
+                reads_next: false,
+                entry: Place::NEVER,
+                finished: false,
+            }
+        }))
     }
 
     /// Sends a datagram of an application; see [`aqmlab_apps::Io::send`].
@@ -436,14 +445,14 @@ impl<O: Observer> World<O> {
     }
 }
 
-/// Sends the segments of one end, and sets its timer. If there are events, returns `Break` and
-/// leaves the timer as it is.
+/// Sends the segments of one end of a TCP connection, and sets its timer. If there are events,
+/// returns `Break` and leaves the timer as it is.
 #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
 #[inline(always)]
-fn drain<O: Observer>(
+fn drain_tcp<O: Observer>(
     conn: &mut Conn,
     side: Side,
-    entry: Entry,
+    called: Called,
     network: &mut Network<O>,
 ) -> ControlFlow<()> {
     let Some(ends) = &mut conn.ends else {
@@ -453,21 +462,21 @@ fn drain<O: Observer>(
     let end = &mut ends[side.index()];
     if end.is_on_own_link {
         rare();
-        transmit_to_own_link(network, end);
+        send_segments_to_own_link(network, end);
     } else if end.tcp.has_output() {
-        transmit(network, end);
+        send_segments(network, end);
     }
     if end.tcp.has_events() {
         rare();
         return ControlFlow::Break(());
     }
-    set_timer(end, entry, network);
+    set_timer(end, called, network);
     ControlFlow::Continue(())
 }
 
 /// Sends the segments of one end.
 #[inline(never)]
-fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
+fn send_segments<O: Observer>(network: &mut Network<O>, end: &mut End) {
     let now = network.now;
     while let Some(segment) = end.tcp.poll_segment(now) {
         network.send_segment(&end.source, segment);
@@ -478,10 +487,10 @@ fn transmit<O: Observer>(network: &mut Network<O>, end: &mut End) {
 /// in this link. The TCP may then release more segments, unless the link dropped one of its
 /// packets.
 #[inline(never)]
-fn transmit_to_own_link<O: Observer>(network: &mut Network<O>, end: &mut End) {
+fn send_segments_to_own_link<O: Observer>(network: &mut Network<O>, end: &mut End) {
     let Source { conn, side, .. } = end.source;
     loop {
-        transmit(network, end);
+        send_segments(network, end);
         if network.own.take_refusal((conn, side))
             || !end.tcp.note_waiting(network.own.waiting(conn, side))
         {
@@ -497,27 +506,28 @@ fn transmit_to_own_link<O: Observer>(network: &mut Network<O>, end: &mut End) {
 /// expires.
 #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
 #[inline(always)]
-fn set_timer<O: Observer>(end: &mut End, entry: Entry, network: &mut Network<O>) {
+fn set_timer<O: Observer>(end: &mut End, called: Called, network: &mut Network<O>) {
     let agenda = &mut network.agenda;
     let due = end.tcp.poll_timeout().unwrap_or(Instant::NEVER);
-    let next = if entry == Entry::Waits { end.next.time() } else { Instant::NEVER };
+    // A call that takes place now is no longer the next call.
+    let next = if called == Called::No { end.next.time() } else { Instant::NEVER };
     if due < next {
         let place = agenda.place(end.slot, due.max(network.now));
         if !end.tcp.reads_next() {
-            if entry == Entry::Reached {
+            if called == Called::ByEntry {
                 // The call replaces the entry that was reached, even if the call is later.
-                end.entry = Order::NEVER;
+                end.entry = Place::NEVER;
             }
             return end.call_at(place, agenda);
         }
         (end.next, end.reads_next) = (place, true);
-        agenda.wake_up(place);
-    } else if entry != Entry::Waits {
-        (end.next, end.reads_next) = (Order::NEVER, false);
+        agenda.request_read(place);
+    } else if called != Called::No {
+        (end.next, end.reads_next) = (Place::NEVER, false);
     }
-    if entry == Entry::Reached {
+    if called == Called::ByEntry {
         rare();
         // The next call has no entry, so the entry that was reached is removed.
-        end.enter(Order::NEVER, agenda);
+        end.enter(Place::NEVER, agenda);
     }
 }

@@ -6,7 +6,7 @@ use aqmlab_core::Side;
 
 use super::tree::Tree;
 use super::wheel::Wheel;
-use super::{Agenda, Order, SLOT_MASK};
+use super::{Agenda, Place, SLOT_MASK};
 
 /// A part of the network that the agenda calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +143,7 @@ impl Actor for HostActor {
 
     #[inline]
     fn on_change(agenda: &mut Agenda) {
-        agenda.first_of_hosts = Order(agenda.hosts.queue.least()).min(agenda.reads.first());
+        agenda.first_of_hosts = Place(agenda.hosts.queue.least()).min(agenda.reads.first());
     }
 }
 

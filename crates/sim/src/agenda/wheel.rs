@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 use aqmlab_core::hint::rare;
 
 use super::actor::Queue;
-use super::{NEVER, Order};
+use super::{NEVER, Place};
 
 /// The binary logarithm of a granule in nanoseconds. A granule is about one tick of Linux at 250
 /// Hz.
@@ -212,7 +212,7 @@ fn forget_former_keys(entries: &mut Vec<u128>, keys: &[u128]) {
 /// Returns the leaf whose key this is.
 #[inline]
 fn leaf_of(key: u128) -> usize {
-    Order(key).code() as usize
+    Place(key).code() as usize
 }
 
 #[cfg(test)]
