@@ -64,19 +64,19 @@ impl Arrivals {
 
     /// Records that the flow ends by itself at `at`.
     pub(crate) fn end(&mut self, at: Instant) {
-        self.settle();
+        self.count_open();
         self.active.end(at);
     }
 
     /// Returns the sums.
     pub(crate) fn finish(mut self) -> Arrived {
-        self.settle();
+        self.count_open();
         let (active, while_active, windows) = self.active.finish();
         Arrived { total: self.total, active, while_active, windows, steps: self.steps }
     }
 
     /// Adds the open bytes to the sums.
-    fn settle(&mut self) {
+    fn count_open(&mut self) {
         let bytes = std::mem::take(&mut self.open);
         self.total += bytes;
         self.active.add(bytes);
@@ -88,7 +88,7 @@ impl Arrivals {
     /// Closes the steps that end at or before `now`.
     #[cold]
     fn advance(&mut self, now: Instant) {
-        self.settle();
+        self.count_open();
         self.active.advance(now.as_nanos());
         let step = now.as_nanos() / self.width;
         self.step = step as usize;

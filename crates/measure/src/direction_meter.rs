@@ -20,12 +20,12 @@ use batch::{BATCH, SMALL_BATCH};
 
 /// If packets may be reordered, the number of later arrivals after which a missing packet counts as
 /// lost. `spp` searches 10 000 packets ahead and TEACUP 16 000, but in captures of several flows.
-const OVERTAKEN: usize = 8_192;
+const MOST_WAITING: usize = 8_192;
 /// The maximum number of packets that a meter stores. It bounds the memory on a path that no longer
 /// delivers. It exceeds the number of full-sized packets that 10 Gbit/s carry in 5 s.
-const BETWEEN_TAPS: usize = 1 << 22;
+const MOST_FLIGHTS: usize = 1 << 22;
 /// The maximum number of bins allocated in advance, more than any figure shows.
-const ROOM: usize = 1 << 16;
+const MOST_BINS_AT_ONCE: usize = 1 << 16;
 
 /// The properties of a packet that passes the tap on the sender's side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,13 +139,13 @@ pub(crate) struct DirectionMeter {
     /// The number in `flights` at which the next arrival is expected.
     expected: usize,
     /// The number of packets at the front of `flights` that have arrived in the order of sending,
-    /// and whose delays and round trips are not counted yet. If there are such packets, `landed` is
+    /// and whose delays and round trips are not counted yet. If there are such packets, `waiting` is
     /// zero.
     pending: usize,
-    /// The number of `flights` that have arrived before an earlier packet.
-    landed: usize,
+    /// The number of `flights` that have arrived before an earlier packet, and wait for it.
+    waiting: usize,
     /// The identity of the last packet of each connection that arrived before an earlier packet of
-    /// the flow, while `landed` is not zero. It is filled only if connections keep their order.
+    /// the flow, while `waiting` is not zero. It is filled only if connections keep their order.
     overtook: BTreeMap<u32, u64>,
     departures: Departures,
     arrived: Out,
@@ -168,14 +168,14 @@ impl DirectionMeter {
         let width = series.unwrap_or(Duration::MAX);
         let bins = end.as_nanos().div_ceil(width.as_nanos().max(1)) as usize;
         let steps = if series.is_some() { bins } else { 0 };
-        let series = series.map(|step| Series::new(step, bins.min(ROOM)));
+        let series = series.map(|step| Series::new(step, bins.min(MOST_BINS_AT_ONCE)));
         Self {
             limits: Limits::new(from, to),
             in_order,
             flights: Ring::default(),
             expected: 0,
             pending: 0,
-            landed: 0,
+            waiting: 0,
             overtook: BTreeMap::new(),
             departures: Departures::default(),
             arrived: Out::default(),
@@ -188,7 +188,7 @@ impl DirectionMeter {
     }
 
     /// Records a packet that passes the tap at its sender. `back` is the meter of the other
-    /// direction, whose receiver is this sender. If [`BETWEEN_TAPS`] packets are already stored,
+    /// direction, whose receiver is this sender. If [`MOST_FLIGHTS`] packets are already stored,
     /// the oldest of them counts as lost.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
@@ -214,7 +214,7 @@ impl DirectionMeter {
     /// Begins to count packets at a bound of the interval, or after it.
     #[cold]
     fn begin_departures(&mut self, now: Instant) {
-        self.settle_departures();
+        self.count_departures();
         self.departures = Departures {
             bytes: 0,
             until: self.limits.next_bound(now),
@@ -224,7 +224,7 @@ impl DirectionMeter {
     }
 
     /// Adds the packets sent since the last bound of the interval to the report.
-    fn settle_departures(&mut self) {
+    fn count_departures(&mut self) {
         let Departures { bytes, first, count, .. } = self.departures;
         if count {
             self.report.bytes_sent += bytes;
@@ -234,15 +234,15 @@ impl DirectionMeter {
 
     /// Counts the pending packets of a full ring, so that it need not grow. If only a few packets
     /// are pending, the ring grows instead, because small batches take more time than a larger
-    /// ring. If the ring still has [`BETWEEN_TAPS`] packets, gives up the first. Only a full ring
+    /// ring. If the ring still has [`MOST_FLIGHTS`] packets, gives up the first. Only a full ring
     /// can have so many, because this number and the size of a ring are powers of two.
     #[cold]
     fn bound_flights(&mut self) {
-        if self.pending < SMALL_BATCH && self.flights.len() < BETWEEN_TAPS {
+        if self.pending < SMALL_BATCH && self.flights.len() < MOST_FLIGHTS {
             return;
         }
         self.count_pending();
-        if self.flights.len() >= BETWEEN_TAPS {
+        if self.flights.len() >= MOST_FLIGHTS {
             self.give_up_first();
         }
     }
@@ -261,7 +261,7 @@ impl DirectionMeter {
         debug_assert!(!self.has_arrived(id), "packet {id} arrives at most once");
         self.arrivals.count(ip_len, now);
         let number = self.expected;
-        if self.landed > 0 || !self.flights.holds(number) || self.flights.get(number).id != id {
+        if self.waiting > 0 || !self.flights.holds(number) || self.flights.get(number).id != id {
             rare();
             return self.arrive_alone(id, ip_len, now);
         }
@@ -271,7 +271,7 @@ impl DirectionMeter {
         let sent = flight.sent;
         self.expected = number.wrapping_add(1);
         self.pending += 1;
-        self.land(sent, id, ip_len, now);
+        self.note_arrival(sent, id, ip_len, now);
         if self.pending >= BATCH {
             self.count_pending();
         }
@@ -293,16 +293,16 @@ impl DirectionMeter {
         }
         let flight = *self.flights.get(number);
         self.expected = number.wrapping_add(1);
-        self.land(flight.sent, id, ip_len, now);
+        self.note_arrival(flight.sent, id, ip_len, now);
         self.count_delay(flight.sent, now);
         if number == self.flights.first() {
             self.flights.skip(1);
             self.pair(&flight, now);
-            if self.landed > 0 {
+            if self.waiting > 0 {
                 self.release();
             }
         } else {
-            self.keep(number, now);
+            self.hold(number, now);
         }
     }
 
@@ -321,7 +321,7 @@ impl DirectionMeter {
     /// Stores the arrival of the packet `id` as the next OUT, and counts its bytes. The packet was
     /// sent at `sent` and arrives at `now`.
     #[inline]
-    fn land(&mut self, sent: Instant, id: u64, ip_len: u32, now: Instant) {
+    fn note_arrival(&mut self, sent: Instant, id: u64, ip_len: u32, now: Instant) {
         let passage = Passage { reference: sent, monitor: now };
         self.arrived = Out { passage, mark: (id as u32).wrapping_add(1) };
         if self.limits.include(sent) {
@@ -339,15 +339,15 @@ impl DirectionMeter {
         }
     }
 
-    /// Keeps the time of arrival of a packet that must wait for an earlier packet. The earlier
-    /// packet is lost if both are of one connection whose packets keep their order, or after
-    /// [`OVERTAKEN`] such arrivals.
+    /// Holds a packet that arrived before an earlier packet, until that packet arrives or is lost. The
+    /// earlier packet is lost if both are of one connection whose packets keep their order, or after
+    /// [`MOST_WAITING`] such arrivals.
     #[inline]
-    fn keep(&mut self, number: usize, now: Instant) {
+    fn hold(&mut self, number: usize, now: Instant) {
         let flight = self.flights.get_mut(number);
         flight.received = now;
         let (conn, id) = (flight.conn, flight.id);
-        self.landed += 1;
+        self.waiting += 1;
         if self.in_order == InOrder::Connection {
             let before = self.overtook.insert(conn, id);
             debug_assert!(before < Some(id), "packet {id} of connection {conn} was overtaken");
@@ -355,7 +355,7 @@ impl DirectionMeter {
                 self.give_up_first();
             }
         }
-        while self.landed >= OVERTAKEN {
+        while self.waiting >= MOST_WAITING {
             self.give_up_first();
         }
     }
@@ -381,7 +381,7 @@ impl DirectionMeter {
         while let Some(&flight) = self.flights.front() {
             if flight.has_arrived() {
                 self.flights.skip(1);
-                self.landed -= 1;
+                self.waiting -= 1;
                 self.pair(&flight, flight.received);
             } else if self.overtook.get(&flight.conn).is_some_and(|&later| later > flight.id) {
                 self.lose_first();
@@ -389,7 +389,7 @@ impl DirectionMeter {
                 break;
             }
         }
-        if self.landed == 0 {
+        if self.waiting == 0 {
             self.overtook.clear();
         }
     }
@@ -409,7 +409,7 @@ impl DirectionMeter {
     /// Ends the measurement. Returns the active time of the flow, and the measurements with the
     /// round trips of the other direction.
     pub(crate) fn finish(mut self) -> (Range<Instant>, DirectionReport) {
-        self.settle_departures();
+        self.count_departures();
         self.count_pending();
         self.lose_missing();
         let Arrived { total, active, while_active, windows, steps } = self.arrivals.finish();
@@ -468,12 +468,12 @@ mod tests {
     #[test]
     fn the_oldest_packet_is_lost_when_one_more_than_the_limit_is_sent() {
         let (mut meter, back) = (meter(), meter());
-        for id in 0..=BETWEEN_TAPS as u64 {
+        for id in 0..=MOST_FLIGHTS as u64 {
             assert_eq!(meter.report.lost, 0, "before packet {id}");
             let packet = Sent { flow: 0, conn: 0, direction: Direction::Up, id, ip_len: 100 };
             meter.depart(packet, Instant::from_millis(1), &back);
         }
-        assert_eq!((meter.flights.len(), meter.report.lost), (BETWEEN_TAPS, 1));
+        assert_eq!((meter.flights.len(), meter.report.lost), (MOST_FLIGHTS, 1));
         assert_eq!(meter.flights.front().map(|flight| flight.id), Some(1));
     }
 
@@ -484,12 +484,12 @@ mod tests {
             let packet = Sent { flow: 0, conn: 0, direction: Direction::Up, id, ip_len: 100 };
             meter.depart(packet, Instant::from_millis(1), &back);
         };
-        (0..BETWEEN_TAPS as u64).for_each(|id| send(&mut meter, id));
+        (0..MOST_FLIGHTS as u64).for_each(|id| send(&mut meter, id));
         meter.arrive(0, 100, Instant::from_millis(2));
         meter.arrive(1, 100, Instant::from_millis(2));
-        send(&mut meter, BETWEEN_TAPS as u64);
+        send(&mut meter, MOST_FLIGHTS as u64);
         assert_eq!((meter.report.owd.count(), meter.report.lost), (2, 0));
-        assert_eq!(meter.flights.len(), BETWEEN_TAPS - 1);
+        assert_eq!(meter.flights.len(), MOST_FLIGHTS - 1);
     }
 
     #[test]

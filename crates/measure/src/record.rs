@@ -8,7 +8,7 @@ use aqmlab_core::{Direction, Ecn, Header, Instant, Packet, Reason, TcpHeader, Ud
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The packet was in flight at the end of the run.
-    UnderWay,
+    InFlight,
     /// The packet reached the tap at its receiver.
     Received(Instant),
     /// The packet was dropped on the way, at this time and for this reason.
@@ -73,7 +73,7 @@ impl PacketRecord {
         Self {
             id: packet.id,
             sent: now,
-            fate: Fate::UnderWay,
+            fate: Fate::InFlight,
             passages: [0; 2],
             flow: packet.flow,
             conn: packet.conn,
@@ -89,7 +89,7 @@ impl PacketRecord {
     pub const fn received(&self) -> Option<Instant> {
         match self.fate {
             Fate::Received(at) => Some(at),
-            Fate::UnderWay | Fate::Dropped(..) => None,
+            Fate::InFlight | Fate::Dropped(..) => None,
         }
     }
 }
@@ -99,7 +99,7 @@ impl PacketRecord {
 pub struct Records {
     kept: Vec<PacketRecord>,
     /// The index in `kept` of each packet in flight.
-    under_way: BTreeMap<u64, usize>,
+    in_flight: BTreeMap<u64, usize>,
     passages: u32,
 }
 
@@ -108,7 +108,7 @@ impl Records {
     /// keep no records.
     #[inline(never)]
     pub fn sent(&mut self, packet: &Packet, now: Instant) {
-        self.under_way.insert(packet.id, self.kept.len());
+        self.in_flight.insert(packet.id, self.kept.len());
         let passages = [self.next_passage(), 0];
         self.kept.push(PacketRecord { passages, ..PacketRecord::new(packet, now) });
     }
@@ -143,7 +143,7 @@ impl Records {
     }
 
     fn take(&mut self, id: u64) -> Option<&mut PacketRecord> {
-        self.under_way.remove(&id).map(|place| &mut self.kept[place])
+        self.in_flight.remove(&id).map(|place| &mut self.kept[place])
     }
 }
 
@@ -197,7 +197,7 @@ mod tests {
             Fate::Received(at(11)),
             Fate::Dropped(at(9), Reason::Early),
             Fate::Received(at(10)),
-            Fate::UnderWay,
+            Fate::InFlight,
         ];
         assert_eq!(fates, want);
         assert_eq!((records[2].ecn_sent, records[2].ecn), (Ecn::NotEct, Ecn::Ce));

@@ -119,12 +119,12 @@ impl Series {
 
     #[cold]
     fn make_room(&mut self) {
-        self.settle();
+        self.count_new();
         self.buffer.resize(BUFFER, 0);
     }
 
     /// Counts the samples that are not counted yet, and stores every `stride`-th of them.
-    fn settle(&mut self) {
+    fn count_new(&mut self) {
         let (begin, first) = (self.stored, self.sums.n);
         self.sums.add(&self.buffer[begin..self.filled]);
         let mut number = first;
@@ -168,7 +168,7 @@ impl Series {
     }
 
     fn close(&mut self) {
-        self.settle();
+        self.count_new();
         let Sums { n, sum, min, max } = self.sums;
         let Some(mean) = sum.checked_div(u128::from(n)) else { return };
         let middle = (self.stored - 1) / 2;

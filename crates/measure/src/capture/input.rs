@@ -7,12 +7,12 @@ use super::error::CaptureError;
 
 /// The byte order of a file's numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ByteOrder {
     Little,
     Big,
 }
 
-impl Order {
+impl ByteOrder {
     pub(super) fn u16(self, bytes: &[u8], at: usize) -> u16 {
         let bytes = [bytes[at], bytes[at + 1]];
         match self {

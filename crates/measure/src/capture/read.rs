@@ -10,7 +10,7 @@
 use std::io::Read;
 
 use super::error::CaptureError;
-use super::input::{Input, Order};
+use super::input::{ByteOrder, Input};
 
 /// The maximum number of captured bytes of a packet, as in Wireshark
 /// (`WTAP_MAX_PACKET_SIZE_STANDARD`).
@@ -48,8 +48,8 @@ struct Interface {
 }
 
 enum Format {
-    Classic { order: Order, interface: Interface },
-    Blocks { order: Order, interfaces: Vec<Interface> },
+    Classic { order: ByteOrder, interface: Interface },
+    Blocks { order: ByteOrder, interfaces: Vec<Interface> },
 }
 
 /// A reader of one capture.
@@ -70,10 +70,10 @@ impl<R: Read> CaptureReader<R> {
         input.fill(&mut magic, "the magic number")?;
         let classic = |order, ticks| Some((order, ticks));
         let found = match magic {
-            [0xd4, 0xc3, 0xb2, 0xa1] => classic(Order::Little, 1_000_000),
-            [0xa1, 0xb2, 0xc3, 0xd4] => classic(Order::Big, 1_000_000),
-            [0x4d, 0x3c, 0xb2, 0xa1] => classic(Order::Little, 1_000_000_000),
-            [0xa1, 0xb2, 0x3c, 0x4d] => classic(Order::Big, 1_000_000_000),
+            [0xd4, 0xc3, 0xb2, 0xa1] => classic(ByteOrder::Little, 1_000_000),
+            [0xa1, 0xb2, 0xc3, 0xd4] => classic(ByteOrder::Big, 1_000_000),
+            [0x4d, 0x3c, 0xb2, 0xa1] => classic(ByteOrder::Little, 1_000_000_000),
+            [0xa1, 0xb2, 0x3c, 0x4d] => classic(ByteOrder::Big, 1_000_000_000),
             [0x0a, 0x0d, 0x0d, 0x0a] => None,
             [0x1f, 0x8b, ..] => return Err(input.error("is compressed: unpack it with gunzip")),
             other => {
@@ -121,7 +121,7 @@ type Seen = (u64, u32, u32);
 
 fn classic_header<R: Read>(
     input: &mut Input<R>,
-    order: Order,
+    order: ByteOrder,
     ticks_per_second: u64,
 ) -> Result<Format, CaptureError> {
     let mut header = [0; 20];
@@ -140,7 +140,7 @@ fn classic_header<R: Read>(
 
 fn classic_record<R: Read>(
     input: &mut Input<R>,
-    order: Order,
+    order: ByteOrder,
     interface: &Interface,
     data: &mut Vec<u8>,
 ) -> Result<Option<Seen>, CaptureError> {
@@ -189,12 +189,12 @@ fn time<R: Read>(input: &Input<R>, interface: &Interface, ticks: u64) -> Result<
 }
 
 /// Reads the rest of a section header, and returns the section's byte order.
-fn section<R: Read>(input: &mut Input<R>, what: &str) -> Result<Order, CaptureError> {
+fn section<R: Read>(input: &mut Input<R>, what: &str) -> Result<ByteOrder, CaptureError> {
     let mut header = [0; 8];
     input.fill(&mut header, what)?;
     let order = match header[4..] {
-        [0x4d, 0x3c, 0x2b, 0x1a] => Order::Little,
-        [0x1a, 0x2b, 0x3c, 0x4d] => Order::Big,
+        [0x4d, 0x3c, 0x2b, 0x1a] => ByteOrder::Little,
+        [0x1a, 0x2b, 0x3c, 0x4d] => ByteOrder::Big,
         _ => return Err(input.error("a section header without its byte-order magic")),
     };
     let length = order.u32(&header, 0);
@@ -212,7 +212,7 @@ fn section<R: Read>(input: &mut Input<R>, what: &str) -> Result<Order, CaptureEr
 /// Reads one block; returns `Some` if the block held a packet.
 fn block<R: Read>(
     input: &mut Input<R>,
-    order: &mut Order,
+    order: &mut ByteOrder,
     interfaces: &mut Vec<Interface>,
     data: &mut Vec<u8>,
 ) -> Result<Option<Seen>, CaptureError> {
@@ -237,7 +237,7 @@ fn block<R: Read>(
             None
         }
         ENHANCED_PACKET | OBSOLETE_PACKET => {
-            Some(packet(input, (kind, *order), body, (interfaces, data))?)
+            Some(packet(input, kind, *order, body, interfaces, data)?)
         }
         SIMPLE_PACKET => {
             input.packet += 1;
@@ -252,7 +252,11 @@ fn block<R: Read>(
     Ok(seen)
 }
 
-fn footer<R: Read>(input: &mut Input<R>, order: Order, length: u32) -> Result<(), CaptureError> {
+fn footer<R: Read>(
+    input: &mut Input<R>,
+    order: ByteOrder,
+    length: u32,
+) -> Result<(), CaptureError> {
     let mut footer = [0; 4];
     input.fill(&mut footer, "a block's end")?;
     let again = order.u32(&footer, 0);
@@ -264,9 +268,11 @@ fn footer<R: Read>(input: &mut Input<R>, order: Order, length: u32) -> Result<()
 
 fn packet<R: Read>(
     input: &mut Input<R>,
-    (kind, order): (u32, Order),
+    kind: u32,
+    order: ByteOrder,
     body: u32,
-    (interfaces, data): (&[Interface], &mut Vec<u8>),
+    interfaces: &[Interface],
+    data: &mut Vec<u8>,
 ) -> Result<Seen, CaptureError> {
     input.packet += 1;
     let mut header = [0; 20];
@@ -297,7 +303,7 @@ fn packet<R: Read>(
 
 fn interface<R: Read>(
     input: &mut Input<R>,
-    order: Order,
+    order: ByteOrder,
     body: u32,
     known: usize,
 ) -> Result<Interface, CaptureError> {
@@ -326,8 +332,8 @@ fn interface<R: Read>(
             (14, value) if length == 8 => {
                 let [first, second] = [order.u32(value, 0), order.u32(value, 4)].map(u64::from);
                 let offset = match order {
-                    Order::Little => second << 32 | first,
-                    Order::Big => first << 32 | second,
+                    ByteOrder::Little => second << 32 | first,
+                    ByteOrder::Big => first << 32 | second,
                 };
                 interface.offset_seconds = i64::from_ne_bytes(offset.to_ne_bytes());
             }

@@ -12,8 +12,9 @@ use aqmlab_core::Duration;
 
 use super::decode::{LINKS, Tuple, can_read, decode};
 use super::error::CaptureError;
+use super::flow::FlowMeter;
 use super::flows::Flows;
-use super::matching::Matching;
+use super::matching::{Matching, Settled};
 use super::options::Options;
 use super::read::CaptureReader;
 use crate::pairs::{RoundTrip, difference};
@@ -165,7 +166,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    fn measure(&mut self, settle: fn(&mut Matching, usize) -> Option<super::matching::Settled>) {
+    fn measure(&mut self, settle: fn(&mut Matching, usize) -> Option<Settled>) {
         let [first, second] = self.captures.map(|capture| capture.begins.unwrap_or(0));
         let together = self.options.synchronised && first > 0 && second > 0;
         let begun = if together { [first.min(second); 2] } else { [first, second] };
@@ -180,7 +181,7 @@ impl Run<'_> {
     fn finish(self) -> Result<SppReport, CaptureError> {
         let left_out = self.flows.left_out;
         let meters = self.flows.finish(self.options);
-        let bins: u64 = meters.iter().map(super::flow::FlowMeter::steps).sum();
+        let bins: u64 = meters.iter().map(FlowMeter::steps).sum();
         if bins > MAX_BINS {
             return Err(CaptureError {
                 file: self.options.names.join(" and "),
@@ -195,7 +196,7 @@ impl Run<'_> {
                 source: None,
             });
         }
-        let flow = |meter: super::flow::FlowMeter| {
+        let flow = |meter: FlowMeter| {
             let (tuple, report, samples) = meter.finish();
             SppFlow { tuple, report, samples }
         };

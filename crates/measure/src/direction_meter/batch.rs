@@ -162,8 +162,8 @@ mod tests {
             now += Duration::from_nanos(rng.below(1_000_000));
             for direction in [Direction::Up, Direction::Down] {
                 let packets = &mut under_way[direction.index()];
-                let landed = packets.partition_point(|&(_, at)| at <= now);
-                for (id, at) in packets.drain(..landed) {
+                let arrived = packets.partition_point(|&(_, at)| at <= now);
+                for (id, at) in packets.drain(..arrived) {
                     flow.arrive(direction, id, at.max(now));
                 }
             }
