@@ -61,7 +61,7 @@ pub struct Flows<S> {
     table: Vec<Flow<S>>,
     new: List,
     old: List,
-    books: Books,
+    totals: Totals,
     quantum: i64,
     /// The smallest credit with which a flow may send.
     least_credit: i64,
@@ -89,7 +89,7 @@ enum On {
 
 /// The total backlog and memory of all queues.
 #[derive(Clone, Copy, Debug, Default)]
-struct Books {
+struct Totals {
     total: Backlog,
     memory: Bytes,
 }
@@ -101,14 +101,14 @@ impl<S> Flows<S> {
             queue: PacketQueue::default(),
             state: state(),
             deficit: 0,
-            next: NOBODY,
+            next: NO_FLOW,
             on: On::Neither,
         };
         Self {
             table: (0..settings.flows.max(1)).map(|_| flow()).collect(),
             new: List::default(),
             old: List::default(),
-            books: Books::default(),
+            totals: Totals::default(),
             quantum: i64::try_from(settings.quantum.0.max(1)).unwrap_or(i64::MAX),
             least_credit: settings.rules.least_credit(),
             salt: (settings.salt != 0).then_some(settings.salt as u32),
@@ -147,7 +147,7 @@ impl<S> Flows<S> {
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub fn push(&mut self, index: usize, packet: Packet, now: Instant) -> bool {
-        self.books.add(&packet);
+        self.totals.add(&packet);
         let flow = &mut self.table[index];
         flow.queue.push(packet, now);
         let woken = flow.on == On::Neither;
@@ -193,8 +193,8 @@ impl<S> Flows<S> {
     /// Moves flow `index`, the first of the old list, to the end of this list.
     #[inline]
     fn rotate(&mut self, index: usize) {
-        let next = std::mem::replace(&mut self.table[index].next, NOBODY);
-        if next == NOBODY {
+        let next = std::mem::replace(&mut self.table[index].next, NO_FLOW);
+        if next == NO_FLOW {
             // The only flow of the list keeps its place.
             return;
         }
@@ -207,7 +207,7 @@ impl<S> Flows<S> {
     #[inline]
     pub fn turn(&mut self, index: usize) -> (Turn<'_>, &mut S) {
         let flow = &mut self.table[index];
-        (Turn { queue: &mut flow.queue, books: &mut self.books }, &mut flow.state)
+        (Turn { queue: &mut flow.queue, totals: &mut self.totals }, &mut flow.state)
     }
 
     /// Charges flow `index` for `packet`, which leaves.
@@ -252,9 +252,9 @@ impl<S> Flows<S> {
         packets
     }
 
-    /// Returns the queue with the largest `size`. Among equal queues, returns the queue with the
+    /// Returns the queue with the largest `size` of its backlog. Among equal queues, returns the queue with the
     /// lowest index. Returns `None` if every `size` is zero.
-    pub fn fattest(&self, size: impl Fn(Backlog) -> u64) -> Option<usize> {
+    pub fn longest(&self, size: impl Fn(Backlog) -> u64) -> Option<usize> {
         // Every queue with packets is on a list, and the lists are shorter than the table.
         let mut best: Option<(u64, usize)> = None;
         for start in [self.new.first(), self.old.first()] {
@@ -266,7 +266,7 @@ impl<S> Flows<S> {
                 if amount > 0 && better {
                     best = Some((amount, index));
                 }
-                at = named(self.table[index].next);
+                at = flow_of(self.table[index].next);
             }
         }
         best.map(|(_, index)| index)
@@ -275,14 +275,14 @@ impl<S> Flows<S> {
     /// Returns the backlog of all queues.
     #[inline]
     pub fn backlog(&self) -> Backlog {
-        self.books.total
+        self.totals.total
     }
 
     /// Returns the memory that the packets would take in a kernel, including buffers and
     /// descriptors.
     #[inline]
     pub fn memory(&self) -> Bytes {
-        self.books.memory
+        self.totals.memory
     }
 
     /// Returns the number of queues.
@@ -292,7 +292,7 @@ impl<S> Flows<S> {
 
     /// Returns whether all queues are empty.
     pub fn is_empty(&self) -> bool {
-        self.books.total.packets == 0
+        self.totals.total.packets == 0
     }
 
     /// Returns whether flow `index` is on a list.
@@ -333,7 +333,7 @@ impl<S> Flows<S> {
             self.table[last].next = index as u32;
         }
         let flow = &mut self.table[index];
-        (flow.next, flow.on) = (NOBODY, on);
+        (flow.next, flow.on) = (NO_FLOW, on);
     }
 
     /// Removes flow `index`, the first of its list, from that list.
@@ -349,7 +349,7 @@ impl<S> Flows<S> {
 /// One flow's queue, with access to the totals of all queues.
 pub struct Turn<'a> {
     queue: &'a mut PacketQueue,
-    books: &'a mut Books,
+    totals: &'a mut Totals,
 }
 
 impl Turn<'_> {
@@ -364,7 +364,7 @@ impl Turn<'_> {
     pub fn take(&mut self) -> Option<Packet> {
         let packet = self.queue.take();
         if let Some(packet) = &packet {
-            self.books.remove(packet);
+            self.totals.remove(packet);
         }
         packet
     }
@@ -386,11 +386,11 @@ impl Turn<'_> {
     /// Returns the backlog of all queues.
     #[inline]
     pub fn total(&self) -> Backlog {
-        self.books.total
+        self.totals.total
     }
 }
 
-impl Books {
+impl Totals {
     #[inline]
     fn add(&mut self, packet: &Packet) {
         self.total.packets += 1;
@@ -438,10 +438,12 @@ pub const fn tuple_hash_for(hash: u32, salt: u32) -> u32 {
     (x ^ (x >> 16)) ^ salt
 }
 
-const NOBODY: u32 = u32::MAX;
+/// The index that a link of a list holds if there is no flow.
+const NO_FLOW: u32 = u32::MAX;
 
-const fn named(index: u32) -> Option<usize> {
-    if index == NOBODY { None } else { Some(index as usize) }
+/// Returns the flow that a link of a list holds, if there is one.
+const fn flow_of(index: u32) -> Option<usize> {
+    if index == NO_FLOW { None } else { Some(index as usize) }
 }
 
 /// The two ends and the length of a list; the links are in the flows.
@@ -453,19 +455,19 @@ struct List {
 
 impl Default for List {
     fn default() -> Self {
-        Self { head: NOBODY, tail: NOBODY, len: 0 }
+        Self { head: NO_FLOW, tail: NO_FLOW, len: 0 }
     }
 }
 
 impl List {
     #[inline]
     fn first(&self) -> Option<usize> {
-        named(self.head)
+        flow_of(self.head)
     }
 
     /// Appends `index`; returns the previous last flow, if there was one.
     fn push(&mut self, index: usize) -> Option<usize> {
-        let last = named(self.tail);
+        let last = flow_of(self.tail);
         self.tail = index as u32;
         if last.is_none() {
             self.head = index as u32;
@@ -474,11 +476,11 @@ impl List {
         last
     }
 
-    /// Removes the first flow; `next` is the flow after it, or [`NOBODY`].
+    /// Removes the first flow; `next` is the flow after it, or [`NO_FLOW`].
     fn pop(&mut self, next: u32) {
         self.head = next;
-        if next == NOBODY {
-            self.tail = NOBODY;
+        if next == NO_FLOW {
+            self.tail = NO_FLOW;
         }
         self.len -= 1;
     }

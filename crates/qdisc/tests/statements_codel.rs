@@ -260,8 +260,8 @@ impl Supply for Crowded {
         self.0.front()
     }
 
-    fn pop(&mut self, now: Instant) -> Option<Packet> {
-        self.0.pop(now).map(|(packet, _)| packet)
+    fn take(&mut self) -> Option<Packet> {
+        self.0.take()
     }
 
     fn waiting(&self) -> Bytes {

@@ -27,7 +27,7 @@
 
 mod pace;
 
-use aqmlab_core::{Bytes, Cx, Duration, Ecn, Instant, Packet, Reason};
+use aqmlab_core::{Bytes, Cx, Duration, Ecn, Packet, Reason};
 
 use crate::PacketQueue;
 use pace::Clock;
@@ -181,7 +181,7 @@ pub trait Supply {
     fn head(&self) -> Option<&Packet>;
 
     /// Removes the packet at the head, if there is one.
-    fn pop(&mut self, now: Instant) -> Option<Packet>;
+    fn take(&mut self) -> Option<Packet>;
 
     /// Returns the backlog that the one-MTU rule counts, including the head. The rule counts the
     /// backlog of this queue or of all queues of the link (RFC 8289 §4.4).
@@ -195,8 +195,8 @@ impl Supply for PacketQueue {
     }
 
     #[inline]
-    fn pop(&mut self, _now: Instant) -> Option<Packet> {
-        self.take()
+    fn take(&mut self) -> Option<Packet> {
+        Self::take(self)
     }
 
     #[inline]
@@ -244,7 +244,7 @@ impl Codel {
         if supply.head().is_none_or(is_early) {
             state.first_above_time = 0;
             state.dropping = false;
-            return supply.pop(cx.now);
+            return supply.take();
         }
         self.dequeue_late(state, supply, cx)
     }
@@ -265,16 +265,17 @@ impl Codel {
                 self.enter_dropping(state, supply, now, cx)
             };
             if marks {
-                let late = supply.pop(cx.now)?;
+                let late = supply.take()?;
                 return self.threshold(state, Some(cx.mark(late, Reason::Sojourn)), cx);
             }
         } else {
             state.dropping = false;
         }
         if self.ce_threshold.is_none() {
-            return supply.pop(cx.now);
+            // `threshold` would return the packet too, after eight more instructions.
+            return supply.take();
         }
-        let packet = supply.pop(cx.now);
+        let packet = supply.take();
         self.threshold(state, packet, cx)
     }
 
@@ -434,7 +435,7 @@ impl Codel {
 }
 
 fn drop_head(supply: &mut impl Supply, cx: &mut Cx<'_>) {
-    if let Some(packet) = supply.pop(cx.now) {
+    if let Some(packet) = supply.take() {
         cx.drop(packet, Reason::Sojourn);
     }
 }

@@ -28,7 +28,7 @@
 
 use std::marker::PhantomData;
 
-use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Instant, Kind, Packet, Param, Value};
+use aqmlab_core::{Args, Bounds, Bytes, Cx, Duration, Kind, Packet, Param, Value};
 
 use super::codel::{self, CE_THRESHOLD, INTERVAL, MTU, TARGET, TICK, ecn};
 use crate::aqm::codel::{self as law, Codel, Selector, State, Supply};
@@ -273,7 +273,7 @@ pub(super) fn shed_as_linux<S>(
     cx: &mut Cx<'_>,
     tell: impl Fn(&mut S, u32),
 ) {
-    if let Some(victim) = flows.fattest(|backlog| backlog.bytes.0) {
+    if let Some(victim) = flows.longest(|backlog| backlog.bytes.0) {
         let half = Bytes(flows.backlog_of(victim).bytes.0 / 2);
         let dropped = flows.shed(victim, batch, half, cx);
         tell(flows.state(victim), dropped);
@@ -301,7 +301,7 @@ impl Variant for Rfc {
         if flows.backlog().packets as u64 <= limit {
             return;
         }
-        if let Some(victim) = flows.fattest(|backlog| backlog.bytes.0) {
+        if let Some(victim) = flows.longest(|backlog| backlog.bytes.0) {
             let half = flows.backlog_of(victim).packets as u64 / 2;
             flows.shed(victim, half.min(64), Bytes(u64::MAX), cx);
         }
@@ -325,7 +325,7 @@ impl Variant for FreeBsd {
             state.wake();
         }
         if flows.backlog().packets as u64 > limit {
-            if let Some(victim) = flows.fattest(|backlog| backlog.packets as u64) {
+            if let Some(victim) = flows.longest(|backlog| backlog.packets as u64) {
                 flows.shed(victim, 1, Bytes(u64::MAX), cx);
             }
         }
@@ -346,7 +346,7 @@ impl<V: Variant> Supply for Through<'_, V> {
     }
 
     #[inline]
-    fn pop(&mut self, _now: Instant) -> Option<Packet> {
+    fn take(&mut self) -> Option<Packet> {
         self.0.take()
     }
 

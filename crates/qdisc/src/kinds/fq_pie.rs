@@ -205,7 +205,7 @@ impl<L: Dialect> FqPie<L> {
 
     /// Drops the packet at the head of the queue with the most packets.
     fn make_room(&mut self, cx: &mut Cx<'_>) {
-        let Some(index) = self.flows.fattest(|waiting| waiting.packets as u64) else { return };
+        let Some(index) = self.flows.longest(|waiting| waiting.packets as u64) else { return };
         let (mut turn, law) = self.flows.turn(index);
         law.catch_up(cx.now, turn.own());
         if let Some((packet, _sojourn)) = turn.pop(cx.now) {
