@@ -4,17 +4,13 @@
 
 use aqmlab_core::delivery_trace::TUN_HEADER;
 use aqmlab_core::hint::rare;
-use aqmlab_core::{
-    BitRate, Bytes, Digest, Duration, Event, Instant, Log, Overhead, Packet, Reason, Rng,
-};
+use aqmlab_core::{BitRate, Bytes, Duration, Instant, Overhead, Packet, Rng};
 use aqmlab_qdisc::{Backlog, Discipline, Parent, Qdisc};
 
 use crate::Shaper;
 use crate::pipe::Pipe;
+use crate::port_log::PortLog;
 use crate::varying::VaryingRate;
-
-/// The maximum number of dropped packets that a port keeps for [`Port::reclaim`].
-const KEPT: usize = 64;
 
 /// The times of a packet that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -456,85 +452,13 @@ impl Port {
     }
 }
 
-/// The log of a port: counters, some dropped packets and, if enabled, each drop and mark.
-#[derive(Debug, Default)]
-pub struct PortLog {
-    /// Packets that arrived.
-    pub offered: u64,
-    /// Packets sent on the link.
-    pub sent: u64,
-    /// IP bytes of the packets sent.
-    pub sent_bytes: u64,
-    /// The sum of the transmission times of the packets sent.
-    pub busy: Duration,
-    /// The largest backlog in packets.
-    pub backlog_max_packets: u64,
-    /// Packets that wait in the discipline. Every packet offered is sent, dropped or waiting, so
-    /// this count replaces a call of the discipline.
-    waiting: u64,
-    /// Packets dropped for any reason.
-    pub dropped: u64,
-    /// Packets dropped, by [`Reason::index`].
-    pub drops: [u64; Reason::ALL.len()],
-    /// Packets marked.
-    pub marks: u64,
-    /// Packets dropped, by flow.
-    pub flow_drops: Vec<u64>,
-    /// Packets marked, by flow.
-    pub flow_marks: Vec<u64>,
-    /// Each drop and mark with its time and the number of its packet, if enabled.
-    pub events: Option<Vec<(Instant, u64, Event)>>,
-    /// A digest of the drops and marks.
-    pub digest: Digest,
-    /// Up to [`KEPT`] packets that were dropped, until [`Port::reclaim`] takes them.
-    discarded: Vec<Packet>,
-    /// Whether `discarded` has no limit.
-    keeps_all: bool,
-}
-
-fn bump(counts: &mut Vec<u64>, flow: u32) {
-    let index = flow as usize;
-    if counts.len() <= index {
-        counts.resize(index + 1, 0);
-    }
-    counts[index] += 1;
-}
-
-impl Log for PortLog {
-    fn record(&mut self, now: Instant, packet: &Packet, event: Event) {
-        match event {
-            Event::Drop(reason) => {
-                self.dropped += 1;
-                // A packet that is lost on the air was already counted as sent.
-                self.waiting -= u64::from(reason != Reason::Path);
-                self.drops[reason.index()] += 1;
-                bump(&mut self.flow_drops, packet.flow);
-            }
-            Event::Mark(_) => {
-                self.marks += 1;
-                bump(&mut self.flow_marks, packet.flow);
-            }
-        }
-        self.digest.fold(now.as_nanos());
-        self.digest.fold(packet.id << 1 | u64::from(matches!(event, Event::Mark(_))));
-        if let Some(events) = &mut self.events {
-            events.push((now, packet.id, event));
-        }
-    }
-
-    fn discard(&mut self, packet: Packet) {
-        if self.discarded.len() < KEPT || self.keeps_all {
-            self.discarded.push(packet);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use aqmlab_core::delivery_trace::{DeliveryTrace, Opportunities};
     use aqmlab_core::{Args, RateStep, RateSteps, Value};
 
     use super::*;
+    use crate::port_log::KEPT;
 
     fn port(rate_bps: u64, overhead: Overhead) -> Port {
         let kind = aqmlab_qdisc::kinds::find("pfifo").unwrap();
