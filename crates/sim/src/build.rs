@@ -6,8 +6,9 @@ use aqmlab_trial::spec::Spec;
 use aqmlab_trial::{AppRunner, Grain, Impairments, gateway_shapers};
 
 use crate::agenda::HostActor;
-use crate::network::{Network, RoutePlan};
+use crate::network::Network;
 use crate::observer::Observer;
+use crate::route::RoutePlan;
 use crate::sampler::Sampler;
 use crate::world::{AppSlot, World};
 
@@ -61,11 +62,12 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
 
 fn plan_route(spec: &Spec, app: usize, direction: Direction) -> RoutePlan {
     let route = spec.apps[app].route(direction);
+    let impairments = Impairments::new(spec, app, direction);
     RoutePlan {
         links: route.links.clone(),
         delay: route.delay,
         jitter: route.jitter_with(spec.host_jitter),
         reorder: route.reorders(),
-        impairments: Impairments::new(spec, app, direction),
+        impairments: (!impairments.is_none()).then_some(impairments),
     }
 }

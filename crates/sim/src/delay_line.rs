@@ -30,6 +30,20 @@ pub(crate) struct LineKey {
     pub(crate) reorder: bool,
 }
 
+impl LineKey {
+    /// Returns the key of the line from a link to the next link. Only the line to the host delays
+    /// packets.
+    pub(crate) const fn between(from: usize, next: usize) -> Self {
+        Self {
+            from: Some(from),
+            target: Target::Link(next),
+            delay: Duration::ZERO,
+            jitter: Duration::ZERO,
+            reorder: false,
+        }
+    }
+}
+
 /// A packet on a line.
 #[derive(Debug)]
 struct Travelling {

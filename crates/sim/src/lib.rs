@@ -6,7 +6,8 @@
 //! | `agenda`     | the actors and the times of their calls                                |
 //! | `world`      | applications, connections, and the loop                                |
 //! | `conn`       | connections and the fields that their packets share                    |
-//! | `network`    | links, delay lines, and the routes of packets through them             |
+//! | `network`    | links and delay lines, and the moves of packets through them           |
+//! | `route`      | the links and lines of each flow, with loss and jitter                 |
 //! | `delay_line` | propagation delays with the packets that they delay                    |
 //! | `wifi`       | radios that share a medium                                             |
 //! | `own_links`  | the memory of packets in the hosts' own links (TCP small queues)       |
@@ -36,6 +37,7 @@ mod own_links;
 mod quic;
 mod reads;
 pub mod replay;
+mod route;
 mod sampler;
 mod taps;
 mod wifi;

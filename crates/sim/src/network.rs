@@ -1,16 +1,16 @@
-//! The network between the hosts: links, delay lines, and the routes of packets.
+//! The network between the hosts: links and delay lines, and the moves of packets through them.
 
 use aqmlab_core::hint::rare;
-use aqmlab_core::{Digest, Duration, Ecn, Header, Instant, Packet, PacketFields, Side};
+use aqmlab_core::{Digest, Ecn, Header, Instant, Packet, PacketFields, Side};
 use aqmlab_node::Port;
 use aqmlab_tcp::Segment;
-use aqmlab_trial::Impairments;
 
 use crate::agenda::{Agenda, NetworkActor, Slot};
 use crate::conn::Source;
 use crate::delay_line::{DelayLine, LineKey, Target};
 use crate::observer::Observer;
 use crate::own_links::OwnLinks;
+use crate::route::{Route, RoutePlan};
 use crate::wifi::{Medium, RadioId};
 
 /// A port and its slot in the agenda.
@@ -44,94 +44,6 @@ impl Link {
     }
 }
 
-/// The route of one flow in one direction.
-pub(crate) struct Route {
-    /// The first link, if there is one.
-    first: Option<u32>,
-    /// The line from the first link to the host, if the route has one link, as most routes do.
-    direct: Option<u32>,
-    /// Whether packets may be lost or delayed after the last link.
-    is_impaired: bool,
-    hops: Box<Hops>,
-}
-
-/// The part of a route that packets with a direct line and no impairments do not need.
-struct Hops {
-    /// The indices of the delay lines from each link to the next link, and from the last link to
-    /// the host. A route without links has only the line to the host.
-    lines: Box<[u32]>,
-    impairments: Option<Impairments>,
-    /// The number of packets lost after the last link.
-    lost: u64,
-}
-
-impl Route {
-    /// Returns the number of packets lost after the last link.
-    pub(crate) fn lost(&self) -> u64 {
-        self.hops.lost
-    }
-
-    /// Advances a packet that leaves its link at `at` by one hop. Returns the index of its next
-    /// line, and `at` plus its jitter after the last link. Returns `None` if the packet is lost.
-    #[inline]
-    fn leave(
-        &mut self,
-        packet: &mut Packet,
-        at: Instant,
-        observer: &mut impl Observer,
-    ) -> Option<(u32, Instant)> {
-        if let Some(line) = self.direct {
-            packet.hop = 1;
-            if !self.is_impaired {
-                return Some((line, at));
-            }
-            let jitter = self.hops.draw(packet, at, observer)?;
-            return Some((line, at + jitter));
-        }
-        self.hops.leave(packet, at, observer)
-    }
-}
-
-impl Hops {
-    /// Does what [`Route::leave`] does, for any route.
-    #[inline(never)]
-    fn leave(
-        &mut self,
-        packet: &mut Packet,
-        at: Instant,
-        observer: &mut impl Observer,
-    ) -> Option<(u32, Instant)> {
-        let hop = usize::from(packet.hop);
-        let line = self.lines[hop];
-        packet.hop += 1;
-        if hop + 1 < self.lines.len() || self.impairments.is_none() {
-            return Some((line, at));
-        }
-        let jitter = self.draw(packet, at, observer)?;
-        Some((line, at + jitter))
-    }
-
-    /// Draws the jitter of a packet that leaves the last link at `at`. Returns `None` if the packet
-    /// is lost.
-    #[expect(clippy::inline_always, reason = "most packets pass; a call costs 0.6 % of a run")]
-    #[inline(always)]
-    fn draw(
-        &mut self,
-        packet: &Packet,
-        at: Instant,
-        observer: &mut impl Observer,
-    ) -> Option<Duration> {
-        let Some(impairments) = &mut self.impairments else { return Some(Duration::ZERO) };
-        let jitter = impairments.draw();
-        if jitter.is_none() {
-            rare();
-            self.lost += 1;
-            observer.lost(packet, at);
-        }
-        jitter
-    }
-}
-
 /// The place from which a packet enters a link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Entrance {
@@ -139,16 +51,6 @@ enum Entrance {
     Host,
     /// Another link.
     Link,
-}
-
-/// The plan of a route whose lines may not exist yet.
-pub(crate) struct RoutePlan {
-    pub(crate) links: Vec<usize>,
-    pub(crate) delay: Duration,
-    /// The largest extra delay after the last link.
-    pub(crate) jitter: Duration,
-    pub(crate) reorder: bool,
-    pub(crate) impairments: Impairments,
 }
 
 /// The number of packets that are allocated at a time.
@@ -208,35 +110,13 @@ impl<O: Observer> Network<O> {
     /// Creates a route and the lines that it needs. Routes share lines of equal [`LineKey`]s.
     pub(crate) fn create_route(&mut self, plan: RoutePlan) -> Route {
         let RoutePlan { links, delay, jitter, reorder, impairments } = plan;
-        let mut lines = Vec::new();
-        for (at, &link) in links.iter().enumerate() {
-            let key = match links.get(at + 1) {
-                Some(&next) => LineKey {
-                    from: Some(link),
-                    target: Target::Link(next),
-                    delay: Duration::ZERO,
-                    jitter: Duration::ZERO,
-                    reorder: false,
-                },
-                None => LineKey { from: Some(link), target: Target::Host, delay, jitter, reorder },
-            };
-            lines.push(self.line_with(key));
+        let mut lines = Vec::with_capacity(links.len().max(1));
+        for hop in links.windows(2) {
+            lines.push(self.line_with(LineKey::between(hop[0], hop[1])));
         }
-        if links.is_empty() {
-            lines.push(self.line_with(LineKey {
-                from: None,
-                target: Target::Host,
-                delay,
-                jitter,
-                reorder,
-            }));
-        }
-        let first = links.first().map(|&link| link as u32);
-        let impairments = (!impairments.is_none()).then_some(impairments);
-        let direct = (links.len() == 1).then(|| lines[0]);
-        let is_impaired = impairments.is_some();
-        let hops = Box::new(Hops { lines: lines.into(), impairments, lost: 0 });
-        Route { first, direct, is_impaired, hops }
+        let (from, target) = (links.last().copied(), Target::Host);
+        lines.push(self.line_with(LineKey { from, target, delay, jitter, reorder }));
+        Route::new(links.first().copied(), lines, impairments)
     }
 
     /// Returns the index of the line with this key. Creates the line if it does not exist.
@@ -451,7 +331,7 @@ impl<O: Observer> Network<O> {
 
     /// Returns the first link of the packets of `flow` from `side`, if there is one.
     pub(crate) fn first_link(&self, flow: u32, side: Side) -> Option<u32> {
-        self.routes[flow as usize][side.sends().index()].first
+        self.routes[flow as usize][side.sends().index()].first_link()
     }
 
     /// Returns whether the packets of `flow` from `side` first enter the sender's own link.
@@ -579,7 +459,7 @@ fn put_on_line(
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::{Args, BitRate, Direction, Overhead, Rng, UdpHeader, Value};
+    use aqmlab_core::{Args, BitRate, Duration, Overhead, Rng, UdpHeader, Value};
     use aqmlab_qdisc::kinds;
 
     use super::*;
@@ -596,28 +476,15 @@ mod tests {
         network
     }
 
-    fn plan(impairments: Impairments) -> RoutePlan {
+    fn plan() -> RoutePlan {
         let (delay, jitter) = (Duration::from_millis(10), Duration::ZERO);
-        RoutePlan { links: vec![0], delay, jitter, reorder: false, impairments }
-    }
-
-    /// Returns the impairments of the home's packets in a trial whose routes have these members.
-    fn impairments(route: &str) -> Impairments {
-        let route = format!(r#"{{"links": [0], "delay_ns": 1 {route}}}"#);
-        let json = format!(
-            r#"{{"seed": 1, "duration_ns": 1000000000, "links": [
-            {{"name": "up", "rate_bps": 1000000, "qdisc": {{"kind": "pfifo"}}}}],
-            "apps": [{{"name": "file", "app": {{"kind": "bulk"}}, "start_ns": 0,
-            "up": {route}, "down": {{"links": [], "delay_ns": 1}}}}]}}"#
-        );
-        let spec = aqmlab_trial::parse(&json).expect("it is a trial");
-        Impairments::new(&spec, 0, Direction::Up)
+        RoutePlan { links: vec![0], delay, jitter, reorder: false, impairments: None }
     }
 
     #[test]
     fn new_packets_get_the_memory_of_dropped_packets() {
         let mut network = network();
-        let routes = [(); 2].map(|()| network.create_route(plan(impairments(""))));
+        let routes = [(); 2].map(|()| network.create_route(plan()));
         network.routes.push(routes);
         let source = Source {
             flow: 0,
@@ -641,23 +508,5 @@ mod tests {
         assert_eq!(send(1), (NEW_PACKETS - 1, 0));
         assert_eq!(send(NEW_PACKETS - 1), (0, NEW_PACKETS as u64 - 2));
         assert_eq!(send(1), (NEW_PACKETS - 3, NEW_PACKETS as u64 - 1));
-    }
-
-    #[test]
-    fn a_route_with_one_link_draws_what_any_route_draws() {
-        for route in ["", r#", "loss": 0.3"#, r#", "loss": 0.3, "jitter_ns": 1000"#] {
-            let mut network = network();
-            let [mut short, mut long] =
-                [(); 2].map(|()| network.create_route(plan(impairments(route))));
-            for id in 0..100 {
-                let (mut one, mut other) = (Packet::plain(id, 0, 100), Packet::plain(id, 0, 100));
-                let at = Instant::from_millis(id);
-                let left = short.leave(&mut one, at, &mut NoObserver);
-                assert_eq!(left, long.hops.leave(&mut other, at, &mut NoObserver), "packet {id}");
-                assert_eq!(one, other, "packet {id}");
-            }
-            assert_eq!(short.lost(), long.lost());
-            assert_eq!(short.lost() > 0, route.contains("loss"), "{route}");
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! The impairments of packets after the last link of a route: random loss and jitter.
 //!
-//! `crates/sim/src/network.rs` and the agent's `userspace_qdisc/delay_line.rs` apply them.
+//! `crates/sim/src/route.rs` and the agent's `userspace_qdisc/delay_line.rs` apply them.
 
 use aqmlab_core::hint::rare;
 use aqmlab_core::{Direction, Duration, Rng};
