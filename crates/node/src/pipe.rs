@@ -56,17 +56,15 @@ enum Idle {
 impl Pipe {
     /// Returns a pipe that has never sent a packet.
     pub(crate) fn new(rate: BitRate) -> Self {
-        let bandwidth = rate.as_bps();
-        let (polled, idle) = (Instant::ZERO, Some(Idle::Gone));
         Self {
-            bandwidth,
+            bandwidth: rate.as_bps(),
             credit: 0,
             served: 0,
-            polled,
+            polled: Instant::ZERO,
             last: 0,
             charged: (0, 0),
             delay: 0,
-            idle,
+            idle: Some(Idle::Gone),
             phase: 0,
         }
     }

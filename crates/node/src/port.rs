@@ -81,23 +81,20 @@ impl Port {
     /// Returns an idle port; `rng` is the random stream of the discipline.
     pub fn new(mut qdisc: Box<dyn Qdisc>, rate: BitRate, overhead: Overhead, rng: Rng) -> Self {
         qdisc.attach(Parent { rate, never_polls_empty: false });
-        let log = PortLog::default();
-        let (shaper, credit) = (Shaper::Line, Duration::ZERO);
-        let (free, is_paced) = (Instant::ZERO, qdisc.has_shaper());
         Self {
+            is_paced: qdisc.has_shaper(),
             qdisc: qdisc.into(),
             rate,
-            shaper,
-            credit,
-            is_paced,
+            shaper: Shaper::Line,
+            credit: Duration::ZERO,
             overhead,
             rng,
-            free,
+            free: Instant::ZERO,
             pipe: None,
             varying: None,
             can_pass: true,
             recent: [Transmission::default(); RECENT],
-            log,
+            log: PortLog::default(),
         }
     }
 

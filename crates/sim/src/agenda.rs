@@ -4,7 +4,8 @@
 //!
 //! Anything that can cause an event (a link, a propagation delay, an application, a TCP) is an
 //! *actor*. An actor has at most one entry in the agenda, with the time of its next call. The size
-//! of the agenda is therefore the number of actors, not of packets.
+//! of the agenda is therefore the number of actors, not of packets. Only a read is not an entry: an
+//! end of a connection may have both an entry and a read.
 //!
 //! The actors have two ranks. Links and lines are few, and are called for every packet. Hosts may
 //! be many, and are called rarely. Links and lines are in a tree, and hosts in a timer wheel. The
@@ -12,9 +13,10 @@
 //! connections are reads. A read that was replaced stays in the queue and has no effect.
 //!
 //! `agenda/actor.rs` defines the actors and their ranks, `agenda/tree.rs` the tree,
-//! `agenda/wheel.rs` the wheel, and `reads.rs` the queue of reads.
+//! `agenda/wheel.rs` the wheel, and `agenda/reads.rs` the queue of reads.
 
 mod actor;
+mod reads;
 mod tree;
 mod wheel;
 
@@ -23,7 +25,7 @@ use aqmlab_core::hint::rare;
 
 use self::actor::{Actor, Queue, Rank};
 pub(crate) use self::actor::{HostActor, NetworkActor, Slot};
-use crate::reads::Reads;
+use self::reads::Reads;
 
 /// The number of bits of a key that identify the actor. The rest of the key's lower half is the
 /// ticket.
@@ -122,7 +124,7 @@ impl Agenda {
     #[inline]
     pub(crate) fn place<A: Actor>(&mut self, slot: Slot<A>, at: Instant) -> Place {
         let ticket = self.ticket();
-        key(slot, at, ticket)
+        place_of(slot, at, ticket)
     }
 
     /// Requests a call of `slot` at a place that [`Self::place`] returned for it. [`Place::NEVER`]
@@ -144,7 +146,7 @@ impl Agenda {
     /// Requests a call of `slot` at `at`, with a ticket taken earlier.
     #[inline]
     pub(crate) fn set_with<A: Actor>(&mut self, slot: Slot<A>, at: Instant, ticket: u64) {
-        self.set_at(slot, key(slot, at, ticket));
+        self.set_at(slot, place_of(slot, at, ticket));
     }
 
     /// Withdraws the request of `slot`, if any.
@@ -196,7 +198,7 @@ impl Agenda {
 
 /// Returns the place of a call of `slot` at `at` with this ticket.
 #[inline]
-fn key<A>(slot: Slot<A>, at: Instant, ticket: u64) -> Place {
+fn place_of<A>(slot: Slot<A>, at: Instant, ticket: u64) -> Place {
     let lower = ticket << SLOT_BITS | u64::from(slot.code);
     Place(u128::from(at.as_nanos()) << 64 | u128::from(lower))
 }

@@ -49,7 +49,7 @@ pub(crate) fn build<O: Observer>(spec: &Spec, parts: Resolved, observer: O) -> W
         events: 0,
     };
     for app in 0..spec.apps.len() as u32 {
-        world.expect_wake(app);
+        world.request_wake(app);
     }
     let every = Grain::of(spec).sample;
     if spec.keeps_series() && every > Duration::ZERO {

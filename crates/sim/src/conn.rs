@@ -8,6 +8,11 @@ use aqmlab_tcp::{Connection, Event};
 use crate::agenda::{Agenda, HostActor, Place, Slot};
 use crate::quic::{Carrier, Quic};
 
+/// The bytes of the IPv4 header and of the TCP header without options.
+pub(crate) const TCP_HEADERS: u32 = 20 + 20;
+/// The bytes of the IPv4 header and of the UDP or ICMP header.
+pub(crate) const DATAGRAM_HEADERS: u32 = 20 + 8;
+
 /// A connection, a stream of a QUIC connection, or a pair of datagram sockets.
 pub(crate) struct Conn {
     pub(crate) app: u32,

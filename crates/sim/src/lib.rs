@@ -16,7 +16,6 @@
 //! | `observer`   | the interface of observers of a run                                    |
 //! | `taps`       | the observer that measures                                             |
 //! | `captures`   | the packets of a run, for captures                                     |
-//! | `reads`      | the queue of the applications' reads                                   |
 //! | `sampler`    | the state of senders and queues over time                              |
 //! | [`replay`]   | the comparison of a discipline with a recording of another one         |
 //! | `outcome`    | the result: a digest and tables                                        |
@@ -35,7 +34,6 @@ mod observer;
 mod outcome;
 mod own_links;
 mod quic;
-mod reads;
 pub mod replay;
 mod route;
 mod sampler;

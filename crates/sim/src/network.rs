@@ -6,7 +6,7 @@ use aqmlab_node::Port;
 use aqmlab_tcp::Segment;
 
 use crate::agenda::{Agenda, NetworkActor, Slot};
-use crate::conn::Source;
+use crate::conn::{Source, TCP_HEADERS};
 use crate::delay_line::{DelayLine, LineKey, Target};
 use crate::observer::Observer;
 use crate::own_links::OwnLinks;
@@ -144,7 +144,7 @@ impl<O: Observer> Network<O> {
     #[inline(always)]
     pub(crate) fn send_segment(&mut self, source: &Source, segment: &mut Segment) {
         let Segment { header, ecn, .. } = segment;
-        let ip_len = 40 + u32::from(header.options_len) + header.payload;
+        let ip_len = TCP_HEADERS + u32::from(header.options_len) + header.payload;
         let packet = self.former_segments.pop();
         let mut packet = self.create(packet, source, ip_len, *ecn);
         if let Header::Tcp(old) = &mut packet.header {

@@ -16,7 +16,7 @@ use aqmlab_trial::endpoint::Endpoint;
 use aqmlab_trial::{AppRunner, Engine};
 
 use crate::agenda::{HostActor, NetworkActor, Place, Slot};
-use crate::conn::{Conn, End, Source, notice, tuple_of};
+use crate::conn::{Conn, DATAGRAM_HEADERS, End, Source, notice, tuple_of};
 use crate::network::Network;
 use crate::observer::Observer;
 use crate::sampler::Sampler;
@@ -160,7 +160,8 @@ impl<O: Observer> World<O> {
                 return self.settle();
             }
             Header::Udp(header) | Header::Icmp(header) if conn.closed.is_none() => {
-                let (at, payload) = (packet.direction.receiver(), packet.ip_len.max(28) - 28);
+                let (at, payload) =
+                    (packet.direction.receiver(), packet.ip_len.saturating_sub(DATAGRAM_HEADERS));
                 conn.read[at.index()] += u64::from(payload);
                 let notice = Notice::Datagram { conn: conn.id, at, payload, tag: header.tag };
                 self.runner.notify(conn.app, notice);
@@ -314,7 +315,7 @@ impl<O: Observer> World<O> {
     }
 
     /// Requests the first call of an application, if the application has a wake-up.
-    pub(crate) fn expect_wake(&mut self, app: u32) {
+    pub(crate) fn request_wake(&mut self, app: u32) {
         if let Some(at) = self.runner.next_wake_of(app) {
             self.call_at(app, at);
         }
@@ -434,7 +435,7 @@ impl<O: Observer> World<O> {
         };
         let source = conn.sources[at.index()];
         let ecn = conn.ecn;
-        self.network.send(&source, 28 + payload, ecn, header);
+        self.network.send(&source, DATAGRAM_HEADERS + payload, ecn, header);
     }
 
     fn sample(&mut self) {

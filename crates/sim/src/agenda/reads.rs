@@ -8,7 +8,7 @@
 
 use aqmlab_core::Ring;
 
-use crate::agenda::Place;
+use super::Place;
 
 /// The places of the pending reads, in order.
 #[derive(Debug, Default)]
