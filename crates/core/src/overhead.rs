@@ -3,9 +3,9 @@
 //! Source: tc-cake(8) for the byte counts of the keywords; ITU-T I.361 for the ATM cell (53 bytes
 //! with a payload of 48).
 //!
-//! `Port::compute_transmission` in `crates/node/src/port.rs` computes the transmission time of these
-//! bytes. `crates/trial/src/scenario.rs` defines the overheads by name, such as `pppoe`. The shaper
-//! of CAKE computes its charges in `crates/qdisc/src/cake/length.rs`.
+//! `Port::compute_transmission` in `crates/node/src/port.rs` computes the transmission time of
+//! these bytes. `crates/trial/src/scenario.rs` defines the overheads by name, such as `pppoe`. The
+//! shaper of CAKE computes its charges in `crates/qdisc/src/cake/length.rs`.
 
 use crate::Bytes;
 

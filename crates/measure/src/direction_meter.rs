@@ -32,8 +32,8 @@ const MOST_BINS_AT_ONCE: usize = 1 << 16;
 pub struct Sent {
     /// The index of the flow.
     pub flow: u32,
-    /// The number of the connection. A later arrival proves a loss only within one connection, since
-    /// a queue may reorder packets of different connections.
+    /// The number of the connection. A later arrival proves a loss only within one connection,
+    /// since a queue may reorder packets of different connections.
     pub conn: u32,
     /// The direction of the packet.
     pub direction: Direction,
@@ -115,8 +115,8 @@ impl Flight {
         self.received != Instant::NEVER
     }
 
-    /// Returns the round trip of the packet, which arrived at `now`, as an IN. Returns `None` if its
-    /// OUT is used. `served` is the mark of the last OUT that was used.
+    /// Returns the round trip of the packet, which arrived at `now`, as an IN. Returns `None` if
+    /// its OUT is used. `served` is the mark of the last OUT that was used.
     #[inline]
     fn round_trip(&self, now: Instant, served: &mut u32) -> Option<RoundTrip> {
         if self.mark == *served {
@@ -139,8 +139,8 @@ pub(crate) struct DirectionMeter {
     /// The number in `flights` at which the next arrival is expected.
     expected: usize,
     /// The number of packets at the front of `flights` that have arrived in the order of sending,
-    /// and whose delays and round trips are not counted yet. If there are such packets, `waiting` is
-    /// zero.
+    /// and whose delays and round trips are not counted yet. If there are such packets, `waiting`
+    /// is zero.
     pending: usize,
     /// The number of `flights` that have arrived before an earlier packet, and wait for it.
     waiting: usize,
@@ -339,9 +339,9 @@ impl DirectionMeter {
         }
     }
 
-    /// Holds a packet that arrived before an earlier packet, until that packet arrives or is lost. The
-    /// earlier packet is lost if both are of one connection whose packets keep their order, or after
-    /// [`MOST_WAITING`] such arrivals.
+    /// Holds a packet that arrived before an earlier packet, until that packet arrives or is lost.
+    /// The earlier packet is lost if both are of one connection whose packets keep their order, or
+    /// after [`MOST_WAITING`] such arrivals.
     #[inline]
     fn hold(&mut self, number: usize, now: Instant) {
         let flight = self.flights.get_mut(number);

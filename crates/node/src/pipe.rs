@@ -46,8 +46,8 @@ pub(crate) struct Pipe {
 /// The state of an idle pipe.
 #[derive(Clone, Copy, Debug)]
 enum Idle {
-    /// The garbage collector has not visited the pipe; `from` is the first tick at which the garbage
-    /// collector can free the pipe.
+    /// The garbage collector has not visited the pipe; `from` is the first tick at which the
+    /// garbage collector can free the pipe.
     Kept { from: u64 },
     /// The pipe was freed or has not been created.
     Gone,

@@ -1,6 +1,7 @@
 //! An output port: a queue discipline in front of a link of finite rate.
 //!
-//! `Port::compute_transmission` computes the transmission time of a packet with the link's overhead.
+//! `Port::compute_transmission` computes the transmission time of a packet with the link's
+//! overhead.
 
 use aqmlab_core::delivery_trace::TUN_HEADER;
 use aqmlab_core::hint::rare;
@@ -69,9 +70,9 @@ pub struct Port {
     varying: Option<VaryingRate>,
     /// Whether the shaper lets a packet pass an idle port at once; see [`Self::may_pass`].
     can_pass: bool,
-    /// The transmissions of packets of recent lengths, by [`Transmission::place`]. Comparing lengths
-    /// is cheaper than dividing. If only the last length were kept, the processor could not predict
-    /// whether the next packet has the same length.
+    /// The transmissions of packets of recent lengths, by [`Transmission::place`]. Comparing
+    /// lengths is cheaper than dividing. If only the last length were kept, the processor could not
+    /// predict whether the next packet has the same length.
     recent: [Transmission; RECENT],
     /// The counters of the port, and its drops and marks.
     pub log: PortLog,
@@ -262,8 +263,8 @@ impl Port {
         Departure { sojourn, done }
     }
 
-    /// Charges the shaper for the packet that is being sent, which takes `on_link` and `time` on the
-    /// link. Returns the time at which the packet has left the port.
+    /// Charges the shaper for the packet that is being sent, which takes `on_link` and `time` on
+    /// the link. Returns the time at which the packet has left the port.
     #[inline(never)]
     fn charge(&mut self, on_link: Bytes, time: Duration, now: Instant) -> Instant {
         match self.shaper {
@@ -331,8 +332,8 @@ impl Port {
         }
     }
 
-    /// Computes the transmission of a packet of `ip_len` bytes that is taken at `now`. If the rate has
-    /// steps, stores an IP length of zero, so that this function is called for each packet.
+    /// Computes the transmission of a packet of `ip_len` bytes that is taken at `now`. If the rate
+    /// has steps, stores an IP length of zero, so that this function is called for each packet.
     #[inline(never)]
     fn compute_transmission(&mut self, ip_len: u32, now: Instant) {
         let on_link = self.overhead.on_link(ip_len);

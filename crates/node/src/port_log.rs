@@ -36,8 +36,8 @@ pub struct PortLog {
     pub events: Option<Vec<(Instant, u64, Event)>>,
     /// A digest of the drops and marks.
     pub digest: Digest,
-    /// Up to [`KEPT`] packets that were dropped, until [`Port::reclaim`](crate::Port::reclaim) takes
-    /// them.
+    /// Up to [`KEPT`] packets that were dropped, until [`Port::reclaim`](crate::Port::reclaim)
+    /// takes them.
     pub(crate) discarded: Vec<Packet>,
     /// Whether `discarded` has no limit.
     pub(crate) keeps_all: bool,

@@ -8,8 +8,8 @@ use aqmlab_qdisc::{Qdisc, kinds};
 
 const RATE_BPS: u64 = 10_000_000;
 
-/// Returns a port, or `None` if the discipline has no such shaper, or if the shaper does not support
-/// a rate that changes.
+/// Returns a port, or `None` if the discipline has no such shaper, or if the shaper does not
+/// support a rate that changes.
 fn port(kind: &Kind<dyn Qdisc>, shaper: Shaper, varies: bool) -> Option<Port> {
     let rate = BitRate::new(RATE_BPS).unwrap();
     let mut args = Args::defaults(kind.params);

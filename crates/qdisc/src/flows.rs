@@ -252,8 +252,8 @@ impl<S> Flows<S> {
         packets
     }
 
-    /// Returns the queue with the largest `size` of its backlog. Among equal queues, returns the queue with the
-    /// lowest index. Returns `None` if every `size` is zero.
+    /// Returns the queue with the largest `size` of its backlog. Among equal queues, returns the
+    /// queue with the lowest index. Returns `None` if every `size` is zero.
     pub fn longest(&self, size: impl Fn(Backlog) -> u64) -> Option<usize> {
         // Every queue with packets is on a list, and the lists are shorter than the table.
         let mut best: Option<(u64, usize)> = None;

@@ -167,8 +167,8 @@ impl Agenda {
         self.reads.push(place);
     }
 
-    /// Removes the read at `place`, which must be the first place of the hosts. Returns false if the
-    /// call at `place` is not a read.
+    /// Removes the read at `place`, which must be the first place of the hosts. Returns false if
+    /// the call at `place` is not a read.
     #[inline]
     pub(crate) fn take_read(&mut self, place: Place) -> bool {
         if place.0 == self.hosts.queue.least() {

@@ -166,9 +166,9 @@ impl<O: Observer> Network<O> {
         }
     }
 
-    /// Creates a packet, in the memory of the packet `former` if there is one. Each field is written
-    /// in place, without a copy of the packet. The caller must set the header, which has its former
-    /// value.
+    /// Creates a packet, in the memory of the packet `former` if there is one. Each field is
+    /// written in place, without a copy of the packet. The caller must set the header, which has
+    /// its former value.
     #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
     #[inline(always)]
     fn create(

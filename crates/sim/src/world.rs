@@ -287,8 +287,8 @@ impl<O: Observer> World<O> {
             return self.settle();
         }
         end.tcp.read();
-        // Unlike in `drain_tcp`, the memory of the own link is reported only if a segment may be sent.
-        // A read changes neither this memory nor its limit.
+        // Unlike in `drain_tcp`, the memory of the own link is reported only if a segment may be
+        // sent. A read changes neither this memory nor its limit.
         if end.tcp.has_output() {
             rare();
             if end.is_on_own_link {
