@@ -503,7 +503,7 @@ fn set_timer<O: Observer>(end: &mut End, entry: Entry, network: &mut Network<O>)
     let next = if entry == Entry::Waits { end.next.time() } else { Instant::NEVER };
     if due < next {
         let place = agenda.place(end.slot, due.max(network.now));
-        if !end.tcp.reads_next() {
+        if !end.tcp.wakes_next() {
             if entry == Entry::Reached {
                 // The call replaces the entry that was reached, even if the call is later.
                 end.entry = Order::NEVER;
