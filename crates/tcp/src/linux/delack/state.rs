@@ -11,20 +11,18 @@ use aqmlab_core::{TcpFlags, TcpHeader};
 use super::MAX_DELAY;
 use crate::Profile;
 use crate::common::clock::Clock;
-use crate::negotiated::NegotiatedOptions;
+use crate::negotiated::{DEFAULT_MSS, NegotiatedOptions};
 use crate::profile::DelayedAckRule;
+use crate::segment::TCP_HEADER;
 use crate::tcb::Tcb;
 
 /// The number of duplicate acknowledgements that are never compressed, so that fast retransmission
 /// starts in time (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
 
-/// The lower bound of the first estimate of the peer's segment size (`TCP_MIN_MSS`).
+/// The lower bound in bytes of the first estimate of the peer's segment size (`TCP_MIN_MSS`). The
+/// upper bound is [`DEFAULT_MSS`].
 const MIN_MSS: u32 = 88;
-/// The upper bound of the first estimate of the peer's segment size (`TCP_MSS_DEFAULT`).
-const DEFAULT_MSS: u32 = 536;
-/// The length of a TCP header without options, in bytes.
-const TCP_HEADER: u32 = 20;
 
 /// The pending acknowledgement, and the adaptive delay (`icsk_ack`).
 #[derive(Debug)]
