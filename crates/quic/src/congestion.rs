@@ -52,7 +52,7 @@ pub(crate) struct Packet {
 impl Packet {
     /// Returns the time of the transmission.
     pub(crate) const fn sent(&self) -> Instant {
-        self.data.sent
+        self.data.sent_at
     }
 
     pub(crate) const fn bytes(&self) -> u64 {
@@ -152,7 +152,7 @@ impl Congest {
             self.cc.on_event(&mut self.window, event, now);
         }
         let mut data = Sent::new(self.sent, bytes, 0);
-        data.sent = now;
+        data.sent_at = now;
         self.rate.on_sent(&mut data, nothing_out);
         self.last_sent = Some(now);
         self.in_flight += u64::from(bytes);

@@ -367,7 +367,7 @@ fn record_sent(tcb: &mut Tcb, seq: u64, plan: Plan) {
     let from = seq.max(max).min(data);
     let tags = if plan.fin { FIN } else { 0 } | if plan.len > 0 { PUSH } else { 0 };
     let mut sent = Sent::new(from, (data - from) as u32, tags);
-    sent.sent = tcb.clock.now;
+    sent.sent_at = tcb.clock.now;
     tcb.rate.on_sent(&mut sent, nothing_out);
     tcb.board.push(sent);
 }

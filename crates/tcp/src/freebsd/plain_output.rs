@@ -48,7 +48,7 @@ impl FreeBsd {
             tcb.pace(len);
             self.emit_inline(tcb, (start, len as u32), control, Transmission::Original);
             let mut sent = Sent::new(start, len as u32, PUSH);
-            sent.sent = tcb.clock.now;
+            sent.sent_at = tcb.clock.now;
             tcb.rate.on_sent(&mut sent, tcb.board.is_empty());
             tcb.board.push(sent);
             (tcb.snd.nxt, tcb.snd.max) = (start + len, start + len);

@@ -372,7 +372,7 @@ mod tests {
                     tcb.clock.set(*sent);
                     let flags = if nth == 0 { flags } else { 0 };
                     let mut segment = Sent::new(tcb.snd.nxt, 1_000, flags);
-                    segment.sent = *sent;
+                    segment.sent_at = *sent;
                     tcb.rate.on_sent(&mut segment, tcb.board.is_empty());
                     tcb.board.push(segment);
                     (tcb.snd.nxt, tcb.snd.max) = (segment.end(), segment.end());

@@ -36,7 +36,7 @@ impl Linux {
     /// (`tcp_xmit_retransmit_queue`).
     pub(super) fn retransmit_lost(&mut self, tcb: &mut Tcb) {
         let Some(head) = tcb.board.front_id() else { return };
-        let mut id = tcb.board.hint().unwrap_or(head);
+        let mut id = tcb.board.retransmit_hint().unwrap_or(head);
         let mut past_hole = false;
         let mut rearms = false;
         while tcb.board.holds(id) {
@@ -44,7 +44,7 @@ impl Linux {
                 break;
             }
             if !past_hole {
-                tcb.board.set_hint(id);
+                tcb.board.set_retransmit_hint(id);
             }
             if !tcb.has_cwnd_space() || !tcb.board.has_lost_to_send() {
                 break;

@@ -12,8 +12,8 @@ impl Tcb {
     /// transmission; zero if the timeout has passed.
     #[inline]
     pub(super) fn until_timeout(&self) -> Duration {
-        let sent = self.board.front().map_or(self.now(), |front| front.sent);
-        (sent + self.rtt.rto).since(self.now())
+        let sent_at = self.board.front().map_or(self.now(), |front| front.sent_at);
+        (sent_at + self.rtt.rto).since(self.now())
     }
 
     /// Sets the transmission timer. The wait until the next departure is added to `span`.

@@ -213,8 +213,8 @@ impl Linux {
                 if sent.end() <= self.recovery.high_seq() {
                     ack.set(flag::ORIG_SACK_ACKED);
                 }
-                ack.first_sacked = ack.first_sacked.or(Some(sent.sent));
-                ack.last_sacked = Some(sent.sent);
+                ack.first_sacked = ack.first_sacked.or(Some(sent.sent_at));
+                ack.last_sacked = Some(sent.sent_at);
             }
             tcb.board.unmark_lost(id);
         }

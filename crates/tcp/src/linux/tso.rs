@@ -185,7 +185,7 @@ impl Linux {
             return false;
         }
         let srtt = tcb.rtt.srtt().unwrap_or(Duration::ZERO);
-        if (oldest.sent + srtt).since(now) > DEFER_LIMIT.min(srtt / 2) {
+        if (oldest.sent_at + srtt).since(now) > DEFER_LIMIT.min(srtt / 2) {
             return false;
         }
         if by_cwnd < by_peer && by_cwnd <= head.bytes {
