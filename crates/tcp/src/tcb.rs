@@ -181,7 +181,7 @@ impl Tcb {
     /// Sets the transmission timer for `purpose`, to expire after `span` but at most after `limit`.
     #[inline]
     pub(crate) fn arm(&mut self, purpose: XmitTimer, span: Duration, limit: Duration) {
-        let ticks = self.clock.ticks(span.min(limit));
+        let ticks = self.clock.covering(span.min(limit));
         self.timers.xmit = purpose;
         self.timers.xmit_at = self.clock.expiry(ticks);
     }

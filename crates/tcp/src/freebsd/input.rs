@@ -126,7 +126,7 @@ impl FreeBsd {
 
     fn start_delayed_ack(&mut self, tcb: &mut Tcb) {
         if std::mem::take(&mut self.owed_ack.delayed) {
-            let ticks = tcb.clock.ticks(tcb.profile.delayed_ack);
+            let ticks = tcb.clock.covering(tcb.profile.delayed_ack);
             tcb.timers.delayed_ack = tcb.clock.expiry(ticks);
         }
     }

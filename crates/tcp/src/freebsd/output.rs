@@ -314,7 +314,8 @@ impl FreeBsd {
     fn restart_after_idle(&mut self, tcb: &mut Tcb) {
         let idle = tcb.clock.jiffies() - self.last_received;
         // A timeout takes at least one tick, and most calls follow a segment in the same tick.
-        if idle > 0 && tcb.profile.slow_start_after_idle && idle >= tcb.clock.ticks(tcb.rtt.rto) {
+        if idle > 0 && tcb.profile.slow_start_after_idle && idle >= tcb.clock.covering(tcb.rtt.rto)
+        {
             restart(tcb);
         }
     }
