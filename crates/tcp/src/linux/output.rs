@@ -145,7 +145,7 @@ impl Linux {
             self.prr.on_sent(sent);
         }
         if is_probed {
-            self.set_loss_probe(tcb, TimeoutFrom::Head);
+            self.arm_loss_probe(tcb, TimeoutFrom::Head);
         }
         false
     }

@@ -1,4 +1,6 @@
-//! The retransmission timer: `tcp_set_xmit_timer`, `tcp_rearm_rto`, `tcp_retransmit_timer`.
+//! The retransmission timer.
+//!
+//! Sources: RFC 6298 §5; Linux 6.1 `tcp_set_xmit_timer`, `tcp_rearm_rto`, `tcp_retransmit_timer`.
 
 use aqmlab_core::Duration;
 
@@ -9,7 +11,7 @@ use crate::timers::XmitTimer;
 
 impl Tcb {
     /// Returns the time until the retransmission timeout of the head, which counts from its last
-    /// transmission; zero if the timeout has passed.
+    /// transmission; zero if the timeout has passed (`tcp_rto_delta_us`).
     #[inline]
     pub(super) fn until_timeout(&self) -> Duration {
         let sent_at = self.board.front().map_or(self.now(), |front| front.sent_at);
@@ -41,7 +43,7 @@ impl Tcb {
 
 impl Linux {
     /// Sets the timer for a tail loss probe or, if no probe is permitted, for the retransmission
-    /// timeout.
+    /// timeout (`tcp_set_xmit_timer`).
     #[inline]
     pub(super) fn set_xmit_timer(&mut self, tcb: &mut Tcb) {
         if !self.schedule_loss_probe(tcb, TimeoutFrom::Now) {

@@ -1,5 +1,6 @@
-//! The removal of acknowledged segments, and the samples from them: `tcp_clean_rtx_queue`,
-//! `tcp_ack_update_rtt`.
+//! The removal of acknowledged segments, and the samples from them.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`).
 
 use aqmlab_core::{Duration, Instant, TcpHeader};
 

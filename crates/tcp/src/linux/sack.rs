@@ -1,4 +1,6 @@
-//! The tagging of selectively acknowledged segments: `tcp_sacktag_write_queue`.
+//! The tagging of selectively acknowledged segments.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_sacktag_write_queue` and its callees).
 //!
 //! As in Linux, the stack stores the blocks of the last acknowledgement, so it walks only the new
 //! part of a block. A binary search finds the start of that part.
