@@ -1,5 +1,8 @@
-//! The processing of an acknowledgement: the case `TCPS_ESTABLISHED` of `tcp_do_segment`. This
-//! includes the reduction after an ECN echo, and the undoing of spurious timeouts.
+//! The processing of an acknowledgement, including the reduction after an ECN echo and the undoing
+//! of spurious timeouts.
+//!
+//! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c` (the case `TCPS_ESTABLISHED` of
+//! `tcp_do_segment`).
 
 use aqmlab_core::{Duration, TcpFlags, TcpHeader};
 

@@ -167,6 +167,7 @@ impl FreeBsd {
         false
     }
 
+    /// Sends pending data, and fills the send buffer or wakes an application that waits for space.
     pub(crate) fn serve_application(&mut self, tcb: &mut Tcb) {
         self.output(tcb);
         self.check_space(tcb);

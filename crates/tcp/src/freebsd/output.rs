@@ -1,4 +1,6 @@
-//! Sending of segments: `tcp_output`.
+//! The sending of segments.
+//!
+//! Source: FreeBSD 10.4 `sys/netinet/tcp_output.c` (`tcp_output`).
 
 use std::ops::Range;
 
@@ -50,7 +52,7 @@ impl FreeBsd {
             rare();
             self.send_buffer.grow(&tcb.snd, tcb.snd.wnd.min(tcb.window.cwnd), &tcb.profile);
         }
-        if self.owed_ack.now || self.is_window_update_due(tcb, tcb.wakeup.unread.memory(0)) {
+        if self.owed_ack.now || self.is_window_update_due(tcb) {
             self.emit(tcb, (tcb.snd.max, 0), TcpFlags::default(), Transmission::Original);
         }
     }
@@ -164,6 +166,7 @@ impl FreeBsd {
         plan
     }
 
+    /// Plans the repair of `hole`, up to the end of the recovery and within `space` bytes.
     fn plan_repair(&self, tcb: &Tcb, plan: &mut Plan, hole: Hole, space: u64) {
         let end = hole.end.min(self.recovery.end);
         if hole.next >= end {
@@ -205,7 +208,7 @@ impl FreeBsd {
             return true;
         }
         let fin = plan.fin && (!snd.fin_sent || snd.nxt == snd.una);
-        self.owed_ack.now || fin || self.is_window_update_due(tcb, tcb.wakeup.unread.memory(0))
+        self.owed_ack.now || fin || self.is_window_update_due(tcb)
     }
 
     /// Sends the planned data, limited to one segment. Returns whether to continue.

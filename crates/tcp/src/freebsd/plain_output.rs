@@ -66,9 +66,7 @@ impl FreeBsd {
     /// Returns whether a pass without data may send a segment or set the transmission timer.
     #[inline]
     fn is_anything_due(&self, tcb: &Tcb) -> bool {
-        tcb.timers.xmit == XmitTimer::Off
-            || self.owed_ack.now
-            || self.is_window_update_due(tcb, tcb.wakeup.unread.memory(0))
+        tcb.timers.xmit == XmitTimer::Off || self.owed_ack.now || self.is_window_update_due(tcb)
     }
 }
 

@@ -152,14 +152,14 @@ impl FreeBsd {
 
     /// Returns whether the window has grown enough for an update: by a quarter of the buffer, or by
     /// two segments if the buffer is small or nearly full. If a delayed acknowledgement is pending,
-    /// no update is due. `unread` bytes take space in the buffer.
+    /// no update is due (`tcp_output`).
     #[inline]
-    pub(super) fn is_window_update_due(&self, tcb: &Tcb, unread: u64) -> bool {
+    pub(super) fn is_window_update_due(&self, tcb: &Tcb) -> bool {
         if self.owed_ack.delayed {
             return false;
         }
         let buffer = &self.receive_buffer;
-        let (mss, space) = (u64::from(tcb.window.mss), buffer.size.saturating_sub(unread));
+        let (mss, space) = (u64::from(tcb.window.mss), buffer.space(tcb));
         let (open, shift) = (tcb.rcv.open(), tcb.options.rcv_shift);
         let possible = space.min(MAX_WINDOW << shift);
         let growth = possible.saturating_sub(open);

@@ -1,4 +1,7 @@
-//! The timers: `tcp_timer_rexmt`, `tcp_timer_persist` and `tcp_timer_delack`.
+//! The timers.
+//!
+//! Source: FreeBSD 10.4 `sys/netinet/tcp_timer.c` (`tcp_timer_rexmt`, `tcp_timer_persist`,
+//! `tcp_timer_delack`).
 
 use aqmlab_core::{Duration, Instant, TcpFlags};
 
@@ -14,7 +17,7 @@ const MAX_SHIFT: u32 = 12;
 /// (`TCPTV_PERSMAX`).
 const MAX_SILENCE: Duration = Duration::from_secs(60);
 /// The number of consecutive timeouts beyond which the estimates of the round-trip time are not
-/// trusted.
+/// trusted (`tcp_timer_rexmt`).
 const DOUBTFUL_SHIFT: u32 = MAX_SHIFT / 4;
 
 impl FreeBsd {
@@ -45,7 +48,7 @@ impl FreeBsd {
 
     /// Handles a retransmission timeout. Discards the selective acknowledgements, and goes back to
     /// the first unacknowledged byte with a window of one segment. After too many consecutive
-    /// timeouts, gives up the connection.
+    /// timeouts, gives up the connection (`tcp_timer_rexmt`).
     fn on_retransmission_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         self.holes.clear();
@@ -106,9 +109,9 @@ impl FreeBsd {
         self.shift = (self.shift + 1).min(MAX_SHIFT);
     }
 
-    /// Sends the data that the window allows, or one byte if the window is closed. If the
-    /// application has closed the connection and the peer has been silent for too long, gives up
-    /// the connection instead.
+    /// Handles the expiry of the persist timer: sends the data that the window allows, or one byte
+    /// if the window is closed. If the application has closed the connection and the peer has been
+    /// silent for too long, gives up the connection instead (`tcp_timer_persist`).
     fn on_persist_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         if self.is_long_silent(tcb) {
