@@ -20,6 +20,8 @@ mod recovery;
 mod rtt;
 mod sackholes;
 mod sockbuf;
+#[cfg(test)]
+mod testing;
 mod timer;
 
 use aqmlab_core::{Bytes, Instant, TcpFlags, TcpHeader};
