@@ -241,7 +241,7 @@ impl Linux {
         let now = tcb.clock.now;
         tcb.rate.on_ack(delivered, now);
         sample.acked = tcb.units(delivered);
-        sample.cwnd_limited = self.usage.is_limited(tcb);
+        sample.cwnd_limited = self.usage.may_grow(tcb);
         if tcb.controls_cwnd {
             rare();
             let (counts, min_rtt) = ((delivered, lost), tcb.rtt.min());
@@ -281,7 +281,7 @@ impl Linux {
             rtt: ack.cc_rtt,
             srtt: tcb.rtt.srtt(),
             min_rtt: tcb.rtt.min(),
-            cwnd_limited: self.usage.is_limited(tcb),
+            cwnd_limited: self.usage.may_grow(tcb),
             snd_una: tcb.snd.una,
             snd_nxt: tcb.snd.nxt,
             rate: RateSample::default(),
