@@ -15,6 +15,8 @@ mod tags;
 use aqmlab_core::hint::rare;
 use aqmlab_core::{Instant, Ring};
 
+use super::sack_report::OPTION_BLOCKS;
+
 pub use sent::Sent;
 pub(crate) use sent::{ANY_RETRANS, APP_LIMITED, EVER_RETRANS, FIN, LOST, PUSH, RETRANS, SACKED};
 use sent::{LISTED, NONE};
@@ -67,7 +69,7 @@ pub(crate) struct Scoreboard {
     skbs: Skbs,
     /// The SACK blocks of the last acknowledgement, in sequence order, and their number. Their data
     /// is skipped in the next acknowledgement (`recv_sack_cache`).
-    cache: ([(u64, u64); 4], usize),
+    cache: ([(u64, u64); OPTION_BLOCKS], usize),
 }
 
 impl Default for Scoreboard {
@@ -85,7 +87,7 @@ impl Default for Scoreboard {
             retransmit_hint: None,
             lost_hint: None,
             skbs: Skbs::default(),
-            cache: ([(0, 0); 4], 0),
+            cache: ([(0, 0); OPTION_BLOCKS], 0),
         }
     }
 }
@@ -305,12 +307,12 @@ impl Scoreboard {
     }
 
     /// Returns the SACK blocks of the last acknowledgement, in sequence order, and their number.
-    pub(crate) const fn cached_blocks(&self) -> ([(u64, u64); 4], usize) {
+    pub(crate) const fn cached_blocks(&self) -> ([(u64, u64); OPTION_BLOCKS], usize) {
         self.cache
     }
 
     /// Stores the first `count` of `blocks` as the SACK blocks of the last acknowledgement.
-    pub(crate) fn cache_blocks(&mut self, blocks: [(u64, u64); 4], count: usize) {
+    pub(crate) fn cache_blocks(&mut self, blocks: [(u64, u64); OPTION_BLOCKS], count: usize) {
         self.cache = (blocks, count);
     }
 }

@@ -10,6 +10,7 @@ use super::FreeBsd;
 use super::input::peer_window;
 use crate::cc::{Ack, CcEvent, RateSample, Signal};
 use crate::common::delivery_rate::PendingSample;
+use crate::common::sack_report::OPTION_BLOCKS;
 use crate::common::scoreboard::fresh_parts;
 use crate::state::State;
 use crate::tcb::Tcb;
@@ -88,7 +89,7 @@ impl FreeBsd {
         sample: &mut PendingSample,
     ) -> bool {
         let (cached, known) = tcb.board.cached_blocks();
-        let (mut valid, mut count) = ([(0, 0); 4], 0);
+        let (mut valid, mut count) = ([(0, 0); OPTION_BLOCKS], 0);
         for (start, end) in header.sack.iter(header.ack) {
             let above = start > tcb.snd.una && start > header.ack && start < end;
             if above && end <= tcb.snd.max && count < valid.len() {

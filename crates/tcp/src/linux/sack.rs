@@ -9,13 +9,14 @@ use aqmlab_core::TcpHeader;
 
 use super::Linux;
 use super::ack::{AckState, flag};
+use crate::common::sack_report::OPTION_BLOCKS;
 use crate::common::scoreboard::{ANY_RETRANS, LOST, RETRANS, SACKED, Sent, fresh_parts};
 use crate::state::CaState;
 use crate::tcb::Tcb;
 
 /// The valid blocks of one acknowledgement, in sequence order.
 struct Blocks {
-    list: [(u64, u64); 4],
+    list: [(u64, u64); OPTION_BLOCKS],
     count: usize,
     /// The index of the block that reports a duplicate, if there is one.
     duplicate: Option<usize>,
@@ -110,7 +111,7 @@ impl Linux {
         has_duplicate: bool,
         prior_una: u64,
     ) -> Blocks {
-        let mut blocks = Blocks { list: [(0, 0); 4], count: 0, duplicate: None };
+        let mut blocks = Blocks { list: [(0, 0); OPTION_BLOCKS], count: 0, duplicate: None };
         for (i, (start, end)) in header.sack.iter(header.ack).enumerate() {
             let is_duplicate = has_duplicate && i == 0;
             if !self.is_valid_block(tcb, start, end, is_duplicate) || end <= prior_una {
