@@ -147,7 +147,7 @@ impl Tcb {
     #[inline(never)]
     fn with_ecn(&mut self, mut header: TcpHeader, transmission: Transmission) -> (TcpHeader, Ecn) {
         let is_new = header.payload > 0 && !transmission.is_repeated();
-        let ecn = self.mark_capable(&mut header, is_new);
+        let ecn = self.add_ecn_bits(&mut header, is_new);
         (header, ecn)
     }
 

@@ -78,6 +78,7 @@ impl Tcb {
             ssthresh: u64::MAX,
             segment,
             mss,
+            // No limit. A quarter of the range leaves room for sums.
             clamp: u64::MAX / 4,
         };
         let mut tcb = Self {

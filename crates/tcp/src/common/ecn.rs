@@ -157,7 +157,7 @@ impl Tcb {
 
     /// Adds the ECN bits to a segment of a connection with ECN, and returns the segment's ECN field
     /// (`tcp_ecn_send`). `is_new` states whether the segment carries new data.
-    pub(crate) fn mark_capable(&mut self, header: &mut TcpHeader, is_new: bool) -> Ecn {
+    pub(crate) fn add_ecn_bits(&mut self, header: &mut TcpHeader, is_new: bool) -> Ecn {
         if self.ecn.is_accurate() {
             return self.report_marks(header);
         }
