@@ -61,6 +61,12 @@ pub struct PendingSample {
     flags: u8,
 }
 
+impl Default for PendingSample {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl PendingSample {
     /// Returns a sample without acknowledged segments.
     pub const fn new() -> Self {
