@@ -154,6 +154,7 @@ mod tests {
             probes += 1;
         }
         let now = tcb.now().as_secs_f64();
-        assert!(tcb.state == State::Closed && now >= 391.5 && now < 391.5 + 60.0, "{now} s");
+        assert_eq!(tcb.state, State::Closed);
+        assert!((391.5..391.5 + 60.0).contains(&now), "{now} s");
     }
 }
