@@ -225,8 +225,8 @@ impl Connection {
         (at != Instant::NEVER).then_some(at)
     }
 
-    /// Returns whether the next event, at [`Self::poll_timeout`], is a wakeup of the application. No
-    /// timer of the connection expires then or earlier.
+    /// Returns whether the next event, at [`Self::poll_timeout`], is a wakeup of the application.
+    /// No timer of the connection expires then or earlier.
     #[inline]
     pub fn wakes_next(&self) -> bool {
         self.tcb.timers.wakeup < self.tcb.timers.next_besides_wakeup()

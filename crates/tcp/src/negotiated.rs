@@ -29,10 +29,10 @@ pub(crate) struct NegotiatedOptions {
     pub(crate) rcv_shift: u8,
     /// Whether ECN may be used.
     pub(crate) ecn: bool,
-    /// The segment size that this end advertised, minus the bytes of timestamps. Sizes are in bytes.
+    /// The segment size in bytes that this end advertised, minus the bytes of timestamps.
     pub(crate) advmss: u32,
-    /// The segment size that the peer advertised, at least [`LEAST_MSS`]; [`DEFAULT_MSS`] if the
-    /// peer advertised none.
+    /// The segment size in bytes that the peer advertised, at least [`LEAST_MSS`]; [`DEFAULT_MSS`]
+    /// if the peer advertised none.
     pub(crate) mss_clamp: u32,
 }
 

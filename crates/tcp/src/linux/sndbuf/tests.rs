@@ -9,8 +9,8 @@ fn connection(cc: &str, send_buffer: Option<u64>) -> (Linux, Tcb) {
     (linux, tcb)
 }
 
-/// The memory in bytes that `tcp_sndbuf_expand` counts for a segment of up to 1460 bytes: 1460 + 256
-/// + 320 bytes are rounded up to 2048, and the 256 bytes of `struct sk_buff` are added.
+/// The memory in bytes that `tcp_sndbuf_expand` counts for a segment of up to 1460 bytes. 1460, 256
+/// and 320 bytes are rounded up to 2048, and the 256 bytes of `struct sk_buff` are added.
 const EXPANSION: u64 = 2_048 + 256;
 
 #[test]
