@@ -33,11 +33,15 @@ pub(crate) struct AckTracker {
     known: Ranges,
     /// The numbers to acknowledge.
     ranges: Ranges,
+    /// The arrival time of the packet with the largest number.
     largest_at: Instant,
+    /// The largest number of an ack-eliciting packet, if one was received.
     largest_eliciting: Option<u64>,
+    /// The number of packets received with each ECN codepoint.
     counts: EcnCounts,
     /// The number of ack-eliciting packets since the last acknowledgement was sent.
     pending: u32,
+    /// The time at which an acknowledgement is due, if an ack-eliciting packet waits for it.
     due: Option<Instant>,
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct Packet {
 impl Packet {
     /// Returns the time of the transmission.
     pub(crate) const fn sent(&self) -> Instant {
-        self.data.sent
+        self.data.sent_at
     }
 
     pub(crate) const fn bytes(&self) -> u64 {
@@ -79,12 +79,14 @@ pub(crate) struct Outcome<'a> {
 }
 
 /// The congestion state of a connection.
-pub(crate) struct Congest {
+pub(crate) struct CongestionState {
     cc: Box<dyn CongestionControl>,
     window: Window,
+    /// The number of bytes in flight, including the headers of packets.
     pub(crate) in_flight: u64,
     /// The start of the current or last recovery period.
     pub(crate) recovery_start: Option<Instant>,
+    /// Whether a recovery period has begun and not ended.
     in_recovery: bool,
     /// Whether the window or pacing held data when the sender last stopped.
     is_held: bool,
@@ -93,10 +95,11 @@ pub(crate) struct Congest {
     /// The total of bytes sent.
     sent: u64,
     rate: DeliveryRate,
+    /// The time at which the last packet in flight was sent.
     last_sent: Option<Instant>,
 }
 
-impl Congest {
+impl CongestionState {
     pub(crate) fn new(cc: Box<dyn CongestionControl>, mds: u32) -> Self {
         let segment = u64::from(mds);
         Self {
@@ -152,7 +155,7 @@ impl Congest {
             self.cc.on_event(&mut self.window, event, now);
         }
         let mut data = Sent::new(self.sent, bytes, 0);
-        data.sent = now;
+        data.sent_at = now;
         self.rate.on_sent(&mut data, nothing_out);
         self.last_sent = Some(now);
         self.in_flight += u64::from(bytes);
@@ -292,14 +295,15 @@ mod tests {
 
     use super::*;
 
-    fn congest(cc: &str) -> Congest {
+    fn congestion(cc: &str) -> CongestionState {
         let kind = kinds::find(cc).expect("the controller exists");
-        let mut congest = Congest::new((kind.build)(&Args::defaults(kind.params)), 1_452);
-        congest.on_established(Instant::ZERO, &Rtt::default());
+        let mut congestion =
+            CongestionState::new((kind.build)(&Args::defaults(kind.params)), 1_452);
+        congestion.on_established(Instant::ZERO, &Rtt::default());
         for _ in 0..10 {
-            congest.on_sent(Instant::ZERO, 1_452);
+            congestion.on_sent(Instant::ZERO, 1_452);
         }
-        congest
+        congestion
     }
 
     #[test]
@@ -313,35 +317,35 @@ mod tests {
     #[test]
     fn the_window_never_exceeds_the_credit_of_a_receiver() {
         for cc in ["reno", "cubic_freebsd", "bbr"] {
-            let (mut congest, now) = (congest(cc), Instant::from_millis(40));
-            congest.window.cwnd = u64::MAX >> 10;
-            congest.on_congestion(now, Instant::ZERO, Signal::Loss, 0, &Rtt::default());
-            assert_eq!(congest.window().cwnd, CLAMP, "{cc}");
+            let (mut congestion, now) = (congestion(cc), Instant::from_millis(40));
+            congestion.window.cwnd = u64::MAX >> 10;
+            congestion.on_congestion(now, Instant::ZERO, Signal::Loss, 0, &Rtt::default());
+            assert_eq!(congestion.window().cwnd, CLAMP, "{cc}");
         }
     }
 
     #[test]
     fn a_loss_halves_the_window_unless_the_controller_always_sets_it() {
         for (cc, window) in [("reno", 7_260), ("bbr", 14_520)] {
-            let (mut congest, now) = (congest(cc), Instant::from_millis(40));
-            let in_flight = congest.in_flight;
-            assert!(congest.on_congestion(
+            let (mut congestion, now) = (congestion(cc), Instant::from_millis(40));
+            let in_flight = congestion.in_flight;
+            assert!(congestion.on_congestion(
                 now,
                 Instant::ZERO,
                 Signal::Loss,
                 in_flight,
                 &Rtt::default()
             ));
-            assert_eq!(congest.window().cwnd, window, "{cc}");
+            assert_eq!(congestion.window().cwnd, window, "{cc}");
         }
     }
 
     #[test]
     fn persistent_congestion_leaves_two_datagrams_unless_the_controller_always_sets_the_window() {
         for (cc, window) in [("reno", 2_904), ("bbr", 14_520)] {
-            let mut congest = congest(cc);
-            congest.on_persistent_congestion(Instant::from_millis(40));
-            assert_eq!(congest.window().cwnd, window, "{cc}");
+            let mut congestion = congestion(cc);
+            congestion.on_persistent_congestion(Instant::from_millis(40));
+            assert_eq!(congestion.window().cwnd, window, "{cc}");
         }
     }
 }

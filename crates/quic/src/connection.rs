@@ -72,7 +72,9 @@ pub(crate) enum State {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Amplification {
     pub(crate) is_validated: bool,
+    /// The number of bytes received in UDP datagrams.
     pub(crate) received: u64,
+    /// The number of bytes sent in UDP datagrams before the validation.
     pub(crate) sent: u64,
 }
 
@@ -303,26 +305,29 @@ impl Connection {
         self.idle_at = now + span;
     }
 
+    /// Returns the controller's pacing rate, if it sets one and there is a round-trip sample.
+    /// Otherwise returns the rate of RFC 9002 §7.7.
     pub(crate) fn pacing_rate(&self) -> BitRate {
-        let congest = &self.recovery.congest;
-        congest
+        let congestion = &self.recovery.congestion;
+        congestion
             .pacing_rate()
             .filter(|_| self.recovery.rtt.measured().is_some())
-            .unwrap_or_else(|| pacer::rate(congest.window().cwnd, self.recovery.rtt.smoothed()))
+            .unwrap_or_else(|| pacer::rate(congestion.window().cwnd, self.recovery.rtt.smoothed()))
     }
 
+    /// Returns the largest burst that pacing allows, in bytes.
     pub(crate) const fn burst(&self) -> u64 {
         BURST_DATAGRAMS * self.max_datagram_size as u64
     }
 
     /// Returns the state of this end as a sender, which is sampled over time.
     pub fn sender_state(&self) -> SenderState {
-        let window = self.recovery.congest.window();
+        let window = self.recovery.congestion.window();
         SenderState {
             cwnd_bytes: window.cwnd,
             ssthresh_bytes: (window.ssthresh != u64::MAX).then_some(window.ssthresh),
             srtt: self.recovery.rtt.measured(),
-            in_flight_bytes: self.recovery.congest.in_flight,
+            in_flight_bytes: self.recovery.congestion.in_flight,
         }
     }
 

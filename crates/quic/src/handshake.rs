@@ -39,15 +39,23 @@ pub(crate) enum Role {
 #[expect(clippy::struct_excessive_bools, reason = "independent facts of the protocol")]
 pub(crate) struct Handshake {
     pub(crate) role: Role,
+    /// Whether the connection resumes an earlier connection with 0-RTT.
     zero_rtt: bool,
+    /// The TLS bytes to send in each space.
     out: [SendBuffer; 3],
+    /// The TLS bytes received in each space.
     incoming: [ReceiveBuffer; 3],
+    /// Whether this end has the keys of Handshake packets.
     pub(crate) has_handshake_keys: bool,
+    /// Whether the handshake is complete at this end (RFC 9001 §4.1.1).
     pub(crate) is_complete: bool,
+    /// Whether the handshake is confirmed (RFC 9001 §4.1.2).
     pub(crate) is_confirmed: bool,
+    /// Whether the peer has validated this end's address (RFC 9000 §8.1).
     pub(crate) peer_validated: bool,
     /// Whether `HANDSHAKE_DONE` must be sent.
     pub(crate) must_confirm: bool,
+    /// Whether the keys of the Initial and of the Handshake space are discarded.
     discarded: [bool; 2],
 }
 
@@ -71,6 +79,7 @@ impl Handshake {
         handshake
     }
 
+    /// Returns the length in bytes of the server's messages after its `ServerHello`.
     const fn flight(&self) -> u64 {
         if self.zero_rtt { RESUMED_FLIGHT } else { CERTIFICATE_FLIGHT }
     }

@@ -117,7 +117,7 @@ impl Connection {
             // These acknowledgements are sent at once (RFC 9002 §5.3).
             QuicSpace::Initial | QuicSpace::Handshake => Duration::ZERO,
         };
-        self.recovery.congest.check_use();
+        self.recovery.congestion.check_use();
         let found = self.recovery.on_ack(space, ack, delay, now);
         self.ecn &= !found.ecn_failed;
         // The peer has these ranges (RFC 9000 §13.2.4).
@@ -166,7 +166,7 @@ impl Connection {
 
     /// Records that the handshake is complete at this end.
     fn complete(&mut self, now: Instant) {
-        self.recovery.congest.on_established(now, &self.recovery.rtt);
+        self.recovery.congestion.on_established(now, &self.recovery.rtt);
         if self.handshake.role == Role::Server {
             self.discard(QuicSpace::Handshake);
             self.events.push_back(Event::Established);

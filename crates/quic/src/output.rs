@@ -28,8 +28,10 @@ enum Gate {
 /// A packet that is not sent yet.
 struct Built {
     packet: QuicPacket,
+    /// The length of the packet in bytes.
     bytes: u32,
     is_eliciting: bool,
+    /// Whether the packet carries bytes that were sent before.
     repeats: bool,
 }
 
@@ -93,7 +95,7 @@ impl Connection {
             }
         }
         if built.is_empty() {
-            self.recovery.congest.on_stopped(is_held);
+            self.recovery.congestion.on_stopped(is_held);
             let departs = self.departure(most);
             self.paced_until = (is_held && departs > now).then_some(departs);
         }
@@ -105,8 +107,8 @@ impl Connection {
     }
 
     fn gate(&self, bytes: u32, now: Instant) -> Gate {
-        let congest = &self.recovery.congest;
-        let fits = congest.in_flight + u64::from(bytes) <= congest.window().cwnd;
+        let congestion = &self.recovery.congestion;
+        let fits = congestion.in_flight + u64::from(bytes) <= congestion.window().cwnd;
         if fits && self.departure(bytes) <= now { Gate::Open } else { Gate::Closed }
     }
 

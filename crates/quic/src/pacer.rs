@@ -14,13 +14,15 @@ const BYTE: u128 = 8_000_000_000;
 /// A leaky bucket, which sent datagrams fill and which leaks at the pacing rate.
 #[derive(Debug, Default)]
 pub(crate) struct Pacer {
+    /// The contents of the bucket at the time `at`, in units of 1/[`BYTE`] bytes.
     level: u128,
+    /// The time of the last datagram.
     at: Instant,
 }
 
 impl Pacer {
-    /// Returns the earliest departure time of a datagram of `bytes`, if bursts may have `burst`
-    /// bytes.
+    /// Returns the earliest departure time of a datagram of `bytes` bytes, if bursts may have
+    /// `burst` bytes.
     pub(crate) fn departure(&self, rate: BitRate, burst: u64, bytes: u64) -> Instant {
         let level = self.level + u128::from(bytes) * BYTE;
         let above = level.saturating_sub(u128::from(burst) * BYTE);

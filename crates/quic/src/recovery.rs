@@ -16,7 +16,7 @@ use aqmlab_core::{Duration, Instant, QuicAck, QuicFrame, QuicSpace};
 use aqmlab_tcp::cc::{CongestionControl, Signal};
 
 use crate::acks::MAX_ACK_DELAY;
-use crate::congestion::{Congest, Outcome, Packet};
+use crate::congestion::{CongestionState, Outcome, Packet};
 use crate::rtt::Rtt;
 
 pub(crate) use probe::{Expiry, Standing};
@@ -90,8 +90,10 @@ impl Streak {
 pub(crate) struct Recovery {
     spaces: [Space; 3],
     pub(crate) rtt: Rtt,
-    pub(crate) congest: Congest,
+    pub(crate) congestion: CongestionState,
+    /// The number of consecutive probe timeouts (`pto_count`).
     pto_count: u32,
+    /// The time at which the loss timer expires, if it is set.
     timer: Option<Instant>,
     pub(crate) stats: RecoveryStats,
 }
@@ -101,7 +103,7 @@ impl Recovery {
         Self {
             spaces: Default::default(),
             rtt: Rtt::default(),
-            congest: Congest::new(cc, mds),
+            congestion: CongestionState::new(cc, mds),
             pto_count: 0,
             timer: None,
             stats: RecoveryStats::default(),
@@ -131,7 +133,7 @@ impl Recovery {
         bytes: u32,
         sent: impl FnOnce(Packet) -> SentPacket,
     ) {
-        let sent = sent(self.congest.on_sent(now, bytes));
+        let sent = sent(self.congestion.on_sent(now, bytes));
         self.spaces[space.index()].push(Place::InFlight(sent));
     }
 
@@ -144,31 +146,18 @@ impl Recovery {
     /// the state of the handshake requires.
     pub(crate) fn on_ack(
         &mut self,
-        index: QuicSpace,
+        which: QuicSpace,
         ack: &QuicAck,
         ack_delay: Duration,
         now: Instant,
     ) -> Found {
-        let mut found = Found::default();
-        let space = &mut self.spaces[index.index()];
-        let Some(&(_, largest)) = ack.ranges.first() else { return found };
+        let space = &mut self.spaces[which.index()];
+        let Some(&(_, largest)) = ack.ranges.first() else { return Found::default() };
         let advances = space.largest_acked.is_none_or(|known| largest > known);
         space.largest_acked = space.largest_acked.max(Some(largest));
-        let numbers = space.numbers();
-        let newest = numbers.contains(&largest).then(|| space.get(largest).sent()).flatten();
-        // The ranges are stored newest first, and the packets are needed oldest first.
-        for &(first, last) in ack.ranges.iter().rev() {
-            for number in first.max(numbers.start)..last.saturating_add(1).min(numbers.end) {
-                let place = space.take(number);
-                found.acks = found.acks.max(place.acks());
-                match place {
-                    Place::Empty => continue,
-                    Place::AckOnly { .. } => {}
-                    Place::InFlight(packet) => found.acked.push(packet),
-                }
-                found.is_new = true;
-            }
-        }
+        let is_stored = space.numbers().contains(&largest);
+        let newest = is_stored.then(|| space.get(largest).sent()).flatten();
+        let mut found = take_acked(space, ack);
         if !found.is_new {
             return found;
         }
@@ -178,11 +167,11 @@ impl Recovery {
             self.rtt.update(now, sample, ack_delay);
         }
         if advances {
-            found.ecn_failed = self.process_ecn(index, ack, &found.acked, now);
+            found.ecn_failed = self.process_ecn(which, ack, &found.acked, now);
         }
-        let before = self.congest.in_flight;
-        found.lost = self.detect_lost(index, before, now);
-        self.spaces[index.index()].trim();
+        let before = self.congestion.in_flight;
+        found.lost = self.detect_lost(which, before, now);
+        self.spaces[which.index()].trim();
         let outcome = Outcome {
             now,
             acked: &found.acked,
@@ -190,7 +179,7 @@ impl Recovery {
             lost: found.lost.iter().map(|sent| sent.packet.bytes()).sum(),
             oldest: self.oldest(),
         };
-        self.congest.on_ack(&outcome, &self.rtt);
+        self.congestion.on_ack(&outcome, &self.rtt);
         found
     }
 
@@ -208,13 +197,13 @@ impl Recovery {
     /// Returns whether the validation failed.
     fn process_ecn(
         &mut self,
-        index: QuicSpace,
+        which: QuicSpace,
         ack: &QuicAck,
         acked: &[SentPacket],
         now: Instant,
     ) -> bool {
         let marked = acked.iter().filter(|sent| sent.ecn).count() as u64;
-        let space = &mut self.spaces[index.index()];
+        let space = &mut self.spaces[which.index()];
         let Some(counts) = ack.ecn else { return marked > 0 };
         let known = std::mem::replace(&mut space.ecn, counts);
         let grew = (counts.ect0 + counts.ce).checked_sub(known.ect0 + known.ce);
@@ -224,9 +213,9 @@ impl Recovery {
         if counts.ce > known.ce
             && let Some(newest) = acked.last()
         {
-            let (sent, in_flight) = (newest.packet.sent(), self.congest.in_flight);
+            let (sent, in_flight) = (newest.packet.sent(), self.congestion.in_flight);
             let began =
-                self.congest.on_congestion(now, sent, Signal::EcnEcho, in_flight, &self.rtt);
+                self.congestion.on_congestion(now, sent, Signal::EcnEcho, in_flight, &self.rtt);
             self.stats.ecn_periods += u64::from(began);
         }
         false
@@ -234,10 +223,10 @@ impl Recovery {
 
     /// Removes the lost packets of a space (`DetectAndRemoveLostPackets`) and reacts to them.
     /// `in_flight` is the number of bytes in flight before the losses.
-    fn detect_lost(&mut self, index: QuicSpace, in_flight: u64, now: Instant) -> Vec<SentPacket> {
+    fn detect_lost(&mut self, which: QuicSpace, in_flight: u64, now: Instant) -> Vec<SentPacket> {
         let delay = self.rtt.loss_delay();
         let mut streak = self.streak();
-        let space = &mut self.spaces[index.index()];
+        let space = &mut self.spaces[which.index()];
         space.loss_time = None;
         let Some(largest) = space.largest_acked else { return Vec::new() };
         let mut lost = Vec::new();
@@ -271,14 +260,14 @@ impl Recovery {
     ) {
         let Some(newest) = lost.last() else { return };
         for sent in lost {
-            self.congest.on_lost(&sent.packet);
+            self.congestion.on_lost(&sent.packet);
         }
         self.stats.lost_packets += lost.len() as u64;
         let sent = newest.packet.sent();
-        let began = self.congest.on_congestion(now, sent, Signal::Loss, in_flight, &self.rtt);
+        let began = self.congestion.on_congestion(now, sent, Signal::Loss, in_flight, &self.rtt);
         self.stats.loss_periods += u64::from(began);
         if is_persistent {
-            self.stats.persistent += u64::from(self.congest.on_persistent_congestion(now));
+            self.stats.persistent += u64::from(self.congestion.on_persistent_congestion(now));
         }
     }
 
@@ -292,8 +281,28 @@ impl Recovery {
     pub(crate) fn discard(&mut self, space: QuicSpace) {
         let space = std::mem::take(&mut self.spaces[space.index()]);
         for sent in space.in_flight() {
-            self.congest.forget(&sent.packet);
+            self.congestion.forget(&sent.packet);
         }
         self.pto_count = 0;
     }
+}
+
+/// Removes the packets that `ack` acknowledges, and returns them in the order of transmission.
+fn take_acked(space: &mut Space, ack: &QuicAck) -> Found {
+    let mut found = Found::default();
+    let numbers = space.numbers();
+    // The ranges are stored newest first, and the packets are needed oldest first.
+    for &(first, last) in ack.ranges.iter().rev() {
+        for number in first.max(numbers.start)..last.saturating_add(1).min(numbers.end) {
+            let place = space.take(number);
+            found.acks = found.acks.max(place.acks());
+            match place {
+                Place::Empty => continue,
+                Place::AckOnly { .. } => {}
+                Place::InFlight(packet) => found.acked.push(packet),
+            }
+            found.is_new = true;
+        }
+    }
+    found
 }

@@ -10,13 +10,18 @@ const GRANULARITY: Duration = Duration::from_millis(1);
 /// The round-trip time before the first sample (`kInitialRtt`).
 const INITIAL: Duration = Duration::from_millis(333);
 
-/// An estimate of the round-trip time.
+/// An estimate of the round-trip time, with the variables of RFC 9002 Appendix A.3.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rtt {
+    /// The latest sample (`latest_rtt`).
     latest: Duration,
+    /// The smoothed round-trip time (`smoothed_rtt`).
     smoothed: Duration,
+    /// The variation of the round-trip time (`rttvar`).
     var: Duration,
+    /// The minimum sample, if there is a sample (`min_rtt`).
     min: Option<Duration>,
+    /// The time of the first sample, if there is one (`first_rtt_sample`).
     first_sample: Option<Instant>,
 }
 

@@ -16,12 +16,15 @@ const UNLIMITED: u64 = 1 << 60;
 /// Bytes to send: of a stream, or of the TLS handshake in a number space.
 #[derive(Debug, Default)]
 pub(crate) struct SendBuffer {
+    /// The number of bytes that the application has written.
     written: u64,
     /// Whether the data end after `written`.
     fin: bool,
     /// The offset of the first byte that was never sent.
     next: u64,
+    /// The bytes to send again.
     lost: Ranges,
+    /// The bytes that the peer has acknowledged.
     acked: Ranges,
 }
 
@@ -114,9 +117,13 @@ impl SendBuffer {
 /// Received bytes, in any order.
 #[derive(Debug, Default)]
 pub(crate) struct ReceiveBuffer {
+    /// The bytes received.
     got: Ranges,
+    /// The number of bytes that the application has read, in order.
     read: u64,
+    /// The number of bytes of the stream, once its end has arrived.
     end: Option<u64>,
+    /// Whether the application has read the end.
     is_finished: bool,
 }
 

@@ -514,7 +514,7 @@ fn set_timer<O: Observer>(end: &mut End, called: Called, network: &mut Network<O
     let next = if called == Called::No { end.next.time() } else { Instant::NEVER };
     if due < next {
         let place = agenda.place(end.slot, due.max(network.now));
-        if !end.tcp.reads_next() {
+        if !end.tcp.wakes_next() {
             if called == Called::ByEntry {
                 // The call replaces the entry that was reached, even if the call is later.
                 end.entry = Place::NEVER;

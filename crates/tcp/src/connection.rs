@@ -225,9 +225,10 @@ impl Connection {
         (at != Instant::NEVER).then_some(at)
     }
 
-    /// Returns whether the application wakes at [`Self::poll_timeout`], before any timer expires.
+    /// Returns whether the next event, at [`Self::poll_timeout`], is a wakeup of the application.
+    /// No timer of the connection expires then or earlier.
     #[inline]
-    pub fn reads_next(&self) -> bool {
+    pub fn wakes_next(&self) -> bool {
         self.tcb.timers.wakeup < self.tcb.timers.next_besides_wakeup()
     }
 
@@ -239,7 +240,7 @@ impl Connection {
     #[inline(always)]
     pub fn only_reads_next(&self) -> bool {
         let wakeup = &self.tcb.wakeup;
-        self.reads_next() && !wakeup.opened && !wakeup.has_space
+        self.wakes_next() && !wakeup.opened && !wakeup.has_space
     }
 
     /// Lets the application read; see [`Self::only_reads_next`]. There is no event of this read.

@@ -1,4 +1,17 @@
-//! The options that the handshake negotiates.
+//! The options that the handshake negotiates, and the values that apply without them.
+
+/// The segment size in bytes of a peer that states none (RFC 9293 §3.7.1; Linux `TCP_MSS_DEFAULT`,
+/// FreeBSD `net.inet.tcp.mssdflt`).
+pub(crate) const DEFAULT_MSS: u32 = 536;
+/// The smallest segment size in bytes to which a peer can limit this end (Linux
+/// `TCP_MIN_SND_MSS`).
+pub(crate) const LEAST_MSS: u32 = 48;
+/// The largest window in bytes that a header expresses without a scale.
+pub(crate) const MAX_WINDOW: u64 = 65_535;
+/// The maximum shift count of a window (RFC 7323 §2.3).
+pub(crate) const MAX_SHIFT: u8 = 14;
+/// The value of `TcpHeader::window_scale` in a segment without the window scale option.
+pub(crate) const NO_SCALE: u8 = 255;
 
 /// The negotiated options of a connection.
 #[derive(Debug, Default)]
@@ -16,9 +29,10 @@ pub(crate) struct NegotiatedOptions {
     pub(crate) rcv_shift: u8,
     /// Whether ECN may be used.
     pub(crate) ecn: bool,
-    /// The segment size that this end advertised, minus the bytes of timestamps.
+    /// The segment size in bytes that this end advertised, minus the bytes of timestamps.
     pub(crate) advmss: u32,
-    /// The segment size that the peer advertised, at least 48; 536 if the peer advertised none.
+    /// The segment size in bytes that the peer advertised, at least [`LEAST_MSS`]; [`DEFAULT_MSS`]
+    /// if the peer advertised none.
     pub(crate) mss_clamp: u32,
 }
 

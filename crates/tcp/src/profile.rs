@@ -113,7 +113,7 @@ profile! {
     /// The number of retransmissions of a SYN-ACK before the host gives up.
     synack_retries (count) = 5, RETRIES;
     /// The number of retransmissions of data before the host gives up. Linux converts this number
-    /// into a time.
+    /// into a time. It also gives up after this number of unanswered probes of a closed window.
     retries (count) = 15, RETRIES;
     /// The tick of the host's clock, which is the granularity of its timers.
     tick (duration) = ms(4), Bounds::span(Duration::from_micros(1), Duration::from_secs(1));

@@ -6,8 +6,13 @@
 use aqmlab_core::hint::rare;
 use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
 
+use crate::negotiated::{MAX_WINDOW, NO_SCALE};
 use crate::tcb::Tcb;
 
+/// The length of a TCP header without options, in bytes.
+pub(crate) const TCP_HEADER: u32 = 20;
+/// The length of the IPv4 and TCP headers without options, in bytes.
+pub(crate) const HEADERS: u32 = 20 + TCP_HEADER;
 /// The maximum length of the options in a TCP header, in bytes (`MAX_TCP_OPTION_SPACE`).
 const OPTIONS_SPACE: u32 = 40;
 
@@ -74,7 +79,7 @@ impl Tcb {
         let mut header = TcpHeader {
             ack: self.rcv.nxt,
             window,
-            window_scale: 255,
+            window_scale: NO_SCALE,
             timestamps: self.options.timestamps,
             flags: TcpFlags::ACK,
             options_len: self.options.fixed_len() as u8,
@@ -127,7 +132,8 @@ impl Tcb {
         let Segment { header, .. } = self.out.back_mut().expect("a segment was queued");
         let space = OPTIONS_SPACE - u32::from(header.options_len);
         // A retransmission keeps its size. SACK is omitted if the packet would be too large.
-        let room = (self.mtu - 40 - u32::from(header.options_len)).saturating_sub(header.payload);
+        let taken = HEADERS + u32::from(header.options_len) + header.payload;
+        let room = self.mtu.saturating_sub(taken);
         let limit = space.min(room).saturating_sub(4) / 8;
         let ack = header.ack;
         self.rcv.sack.report(limit as usize, |start, end| header.sack.push(ack, start, end));
@@ -141,7 +147,7 @@ impl Tcb {
     #[inline(never)]
     fn with_ecn(&mut self, mut header: TcpHeader, transmission: Transmission) -> (TcpHeader, Ecn) {
         let is_new = header.payload > 0 && !transmission.is_repeated();
-        let ecn = self.mark_capable(&mut header, is_new);
+        let ecn = self.add_ecn_bits(&mut header, is_new);
         (header, ecn)
     }
 
@@ -173,13 +179,13 @@ impl Tcb {
         let header = TcpHeader {
             seq: 0,
             ack: self.rcv.nxt,
-            window: self.rcv.wnd.min(65_535) as u32,
+            window: self.rcv.wnd.min(MAX_WINDOW) as u32,
             ts_val: if timestamps { ts_val } else { 0 },
             ts_ecr: if timestamps && answers { self.rcv.ts_recent } else { 0 },
             flags,
             options_len: syn_options_len(timestamps, sack, scaling),
-            mss: (self.mtu - 40).min(65_535) as u16,
-            window_scale: if scaling { self.options.rcv_shift } else { 255 },
+            mss: (self.mtu - HEADERS).min(u32::from(u16::MAX)) as u16,
+            window_scale: if scaling { self.options.rcv_shift } else { NO_SCALE },
             sack_permitted: sack,
             timestamps,
             ..TcpHeader::default()
@@ -213,7 +219,7 @@ impl Tcb {
             seq,
             ack: ack.unwrap_or(0),
             flags: if ack.is_some() { flags.with(TcpFlags::ACK) } else { flags },
-            window_scale: 255,
+            window_scale: NO_SCALE,
             ..TcpHeader::default()
         };
         self.enqueue(header, Ecn::NotEct, Transmission::Original);

@@ -21,10 +21,14 @@ use crate::common::tx_records::TxRecords;
 use crate::common::wakeup::Wakeup;
 use crate::common::writer::Writer;
 use crate::metrics::Stats;
-use crate::negotiated::NegotiatedOptions;
+use crate::negotiated::{DEFAULT_MSS, NegotiatedOptions};
+use crate::segment::HEADERS;
 use crate::state::State;
 use crate::timers::{Timers, XmitTimer};
 use crate::{Config, Event, Profile, Segment};
+
+/// The smallest MTU in bytes for which the first segment size is computed.
+const MIN_MTU: u32 = 68 + HEADERS;
 
 /// The part of a connection's state that has the same form in both stacks.
 pub(crate) struct Tcb {
@@ -67,13 +71,14 @@ pub(crate) struct Tcb {
 impl Tcb {
     pub(crate) fn new(config: Config, expiry: Expiry, offer: Offer) -> Self {
         let profile = config.profile;
-        let mss = config.mtu.max(68 + 40) - 40;
+        let mss = config.mtu.max(MIN_MTU) - HEADERS;
         let segment = if profile.count_bytes { u64::from(mss) } else { 1 };
         let window = Window {
             cwnd: profile.initial_window.max(1) * segment,
             ssthresh: u64::MAX,
             segment,
             mss,
+            // No limit. A quarter of the range leaves room for sums.
             clamp: u64::MAX / 4,
         };
         let mut tcb = Self {
@@ -83,7 +88,7 @@ impl Tcb {
             state: State::Listen,
             options: NegotiatedOptions {
                 advmss: mss,
-                mss_clamp: 536,
+                mss_clamp: DEFAULT_MSS,
                 ..NegotiatedOptions::default()
             },
             ecn: EcnState::new(offer),
@@ -165,7 +170,7 @@ impl Tcb {
     /// end advertises.
     pub(crate) fn size_segments(&mut self, limit: Option<u32>) {
         let options = self.options.fixed_len();
-        let ours = self.mtu - 40;
+        let ours = self.mtu - HEADERS;
         self.options.advmss = ours - options;
         let mss = (ours.min(self.options.mss_clamp) - options).max(1);
         self.window.mss = limit.map_or(mss, |limit| mss.min(limit));
@@ -177,7 +182,7 @@ impl Tcb {
     /// Sets the transmission timer for `purpose`, to expire after `span` but at most after `limit`.
     #[inline]
     pub(crate) fn arm(&mut self, purpose: XmitTimer, span: Duration, limit: Duration) {
-        let ticks = self.clock.ticks(span.min(limit));
+        let ticks = self.clock.covering(span.min(limit));
         self.timers.xmit = purpose;
         self.timers.xmit_at = self.clock.expiry(ticks);
     }

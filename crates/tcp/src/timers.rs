@@ -31,9 +31,9 @@ pub(crate) struct Timers {
     pacing: Instant,
     /// The end of TIME-WAIT.
     time_wait: Instant,
-    /// The earliest of `compressed_ack`, `pacing` and `time_wait`, which most connections rarely
-    /// set.
-    rare: Instant,
+    /// The earliest of `compressed_ack`, `pacing` and `time_wait`. It is stored, because the next
+    /// expiry is read after every segment, and most connections rarely set these three timers.
+    earliest_other: Instant,
 }
 
 impl Timers {
@@ -46,7 +46,7 @@ impl Timers {
             compressed_ack: Instant::NEVER,
             pacing: Instant::NEVER,
             time_wait: Instant::NEVER,
-            rare: Instant::NEVER,
+            earliest_other: Instant::NEVER,
         }
     }
 
@@ -59,7 +59,7 @@ impl Timers {
     /// Returns the earliest expiry of the timers except the wakeup of the application.
     #[inline]
     pub(crate) fn next_besides_wakeup(&self) -> Instant {
-        self.xmit_at.min(self.delayed_ack).min(self.rare)
+        self.xmit_at.min(self.delayed_ack).min(self.earliest_other)
     }
 
     #[inline]
@@ -70,7 +70,7 @@ impl Timers {
     #[inline]
     pub(crate) fn set_compressed_ack(&mut self, at: Instant) {
         self.compressed_ack = at;
-        self.update_rare();
+        self.update_earliest_other();
     }
 
     #[inline]
@@ -81,7 +81,7 @@ impl Timers {
     #[inline]
     pub(crate) fn set_pacing(&mut self, at: Instant) {
         self.pacing = at;
-        self.update_rare();
+        self.update_earliest_other();
     }
 
     #[inline]
@@ -91,12 +91,12 @@ impl Timers {
 
     pub(crate) fn set_time_wait(&mut self, at: Instant) {
         self.time_wait = at;
-        self.update_rare();
+        self.update_earliest_other();
     }
 
     #[inline]
-    fn update_rare(&mut self) {
-        self.rare = self.compressed_ack.min(self.pacing).min(self.time_wait);
+    fn update_earliest_other(&mut self) {
+        self.earliest_other = self.compressed_ack.min(self.pacing).min(self.time_wait);
     }
 
     /// Stops the transmission timer.

@@ -15,6 +15,16 @@ use crate::params::{self, bytes, ms};
 use crate::quantiles::{Quantiles, Summary};
 use crate::{App, Carries, ConnId, Io, Notice, Open};
 
+#[cfg(test)]
+mod tests;
+
+/// The token of the wake-up that starts a transfer. Any other token is the number of the connection
+/// to close.
+const NEXT: u64 = u64::MAX;
+
+/// The bounds of the period. Connections are opened at most once per millisecond.
+const PERIODS: Bounds = Bounds::span(Duration::from_millis(1), Duration::from_secs(86_400));
+
 const DIRECTION: Param = params::direction("down");
 const FIRST: Param = Param {
     name: "first",
@@ -28,6 +38,7 @@ const PERIOD: Param = Param {
     bounds: PERIODS,
     doc: "Time between the starts of transfers.",
 };
+const MINUTE: Param = Param { default: ms(60_000), ..PERIOD };
 const COUNT: Param = Param {
     name: "count",
     default: Value::Count(0),
@@ -53,9 +64,9 @@ const DEADLINE: Param = Param {
     doc: "Time within which a transfer of a given size should complete.",
 };
 
-#[cfg(test)]
-mod tests;
-const MINUTE: Param = Param { default: ms(60_000), ..PERIOD };
+const fn seconds(s: u64) -> Value {
+    Value::MaybeDuration(Some(Duration::from_secs(s)))
+}
 
 /// Registers `bursts`, `notification` and `photo_upload`.
 pub const KINDS: &[Kind<dyn App>] = &[
@@ -134,17 +145,6 @@ pub const NEEDS: &[Needs] = &[
         &[LATE.because("photos crawl", "Armitage et al. 2017, §VI; 5 % is our choice")],
     ),
 ];
-
-const fn seconds(s: u64) -> Value {
-    Value::MaybeDuration(Some(Duration::from_secs(s)))
-}
-
-/// The bounds of the period. Connections are opened at most once per millisecond.
-const PERIODS: Bounds = Bounds::span(Duration::from_millis(1), Duration::from_secs(86_400));
-
-/// The token of the wake-up that starts a transfer. Any other token is the number of the connection
-/// to close.
-const NEXT: u64 = u64::MAX;
 
 #[derive(Debug)]
 struct Burst {

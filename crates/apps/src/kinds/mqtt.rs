@@ -21,8 +21,11 @@ use crate::{App, Carries, ConnId, Io, Notice, Open, schedule};
 #[cfg(test)]
 mod tests;
 
+/// The length of CONNACK in bytes (§3.2).
 const CONNACK: u64 = 4;
+/// The length in bytes of PUBACK, PUBREC, PUBREL and PUBCOMP (§3.4 to §3.7).
 const ACK: u64 = 4;
+/// The length of PINGREQ and of PINGRESP in bytes (§3.12, §3.13).
 const PING: u64 = 2;
 
 /// The bounds of the payload in bytes. The upper bound is the largest remaining length (§2.2.3)
@@ -31,7 +34,9 @@ const PAYLOADS: Bounds = Bounds::Whole(0, 268_435_455 - 65_535 - 4);
 /// The bounds of the keep-alive time, which has 16 bits in seconds (§3.1.2.10).
 const KEEPALIVE: Bounds = Bounds::Multiples(1_000_000_000, 65_535_000_000_000);
 
+/// The token of the wake-up for the next message.
 const PUBLISH_DUE: u64 = 0;
+/// The token of the wake-up for the next check of the keep-alive time.
 const KEEPALIVE_DUE: u64 = 1;
 
 /// Registers `mqtt`.

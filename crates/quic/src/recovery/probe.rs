@@ -65,13 +65,13 @@ impl Recovery {
     fn pto(&self, standing: Standing, now: Instant) -> Option<(Instant, QuicSpace)> {
         let span = self.rtt.pto() * self.backoff();
         let mut next: Option<(Instant, QuicSpace)> = None;
-        for index in QuicSpace::ALL {
-            let space = &self.spaces[index.index()];
+        for which in QuicSpace::ALL {
+            let space = &self.spaces[which.index()];
             if space.eliciting == 0 {
                 continue;
             }
             let mut span = span;
-            if index == QuicSpace::Application {
+            if which == QuicSpace::Application {
                 if !standing.is_confirmed {
                     break;
                 }
@@ -79,7 +79,7 @@ impl Recovery {
             }
             let at = space.last_eliciting + span;
             if next.is_none_or(|(known, _)| at < known) {
-                next = Some((at, index));
+                next = Some((at, which));
             }
         }
         if standing.peer_validated {
@@ -97,13 +97,13 @@ impl Recovery {
     pub(crate) fn on_timer(&mut self, standing: Standing, now: Instant) -> Option<Expiry> {
         let due = QuicSpace::ALL
             .into_iter()
-            .filter_map(|index| self.spaces[index.index()].loss_time.map(|at| (at, index)))
+            .filter_map(|which| self.spaces[which.index()].loss_time.map(|at| (at, which)))
             .min();
-        if let Some((_, index)) = due {
-            let before = self.congest.in_flight;
-            let lost = self.detect_lost(index, before, now);
-            self.spaces[index.index()].trim();
-            return Some(Expiry::Lost(index, Found { lost, ..Found::default() }));
+        if let Some((_, which)) = due {
+            let before = self.congestion.in_flight;
+            let lost = self.detect_lost(which, before, now);
+            self.spaces[which.index()].trim();
+            return Some(Expiry::Lost(which, Found { lost, ..Found::default() }));
         }
         let (_, space) = self.pto(standing, now)?;
         self.pto_count += 1;

@@ -146,7 +146,7 @@ impl Replay {
         let mut counts = std::mem::take(&mut self.counts);
         counts.scenarios += 1;
         *self = Self { name: name.to_owned(), counts, ..Self::new() };
-        self.recovery.congest.recovery_start = Some(Instant::ZERO);
+        self.recovery.congestion.recovery_start = Some(Instant::ZERO);
     }
 
     fn event(&mut self, line: &str) {
@@ -199,7 +199,7 @@ impl Replay {
         };
         let delay = delay.min(MAX_ACK_DELAY);
         let ack = QuicAck { ranges: ranges.collect(), delay, ecn: None };
-        self.recovery.congest.limited = *app_limited == "0";
+        self.recovery.congestion.limited = *app_limited == "0";
         let before = self.recovery.stats;
         let found = self.recovery.on_ack(index, &ack, delay, now);
         assert!(found.is_new, "{words:?}");
@@ -271,7 +271,7 @@ impl Replay {
     }
 
     fn compare_window(&mut self, theirs: u64, changes: Option<Changes>, line: &str) {
-        let ours = self.recovery.congest.window().cwnd;
+        let ours = self.recovery.congestion.window().cwnd;
         let Some(Changes { acked, kind }) = changes else {
             assert_eq!(ours, theirs, "{line} of {}", self.name);
             return;
@@ -286,7 +286,7 @@ impl Replay {
         assert!(ours.abs_diff(theirs) <= most, "{ours} at {line} of {}", self.name);
         self.counts.windows[0] += 1;
         self.counts.windows[1] += u64::from(ours != theirs);
-        self.recovery.congest.set_window(theirs, kind == Kind::Reduction);
+        self.recovery.congestion.set_window(theirs, kind == Kind::Reduction);
     }
 }
 

@@ -65,7 +65,9 @@ pub(super) struct Space {
     /// The packets from the oldest packet that is neither acknowledged nor lost. A packet's number
     /// is its number in the ring.
     sent: Ring<Place>,
+    /// The largest number that the peer has acknowledged.
     pub(super) largest_acked: Option<u64>,
+    /// The time at which the next packet is lost by the time threshold, if a packet waits for it.
     pub(super) loss_time: Option<Instant>,
     /// The transmission time of the last ack-eliciting packet.
     pub(super) last_eliciting: Instant,

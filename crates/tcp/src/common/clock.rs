@@ -59,16 +59,16 @@ impl Clock {
         Duration::from_nanos(self.tick.as_nanos())
     }
 
-    /// Returns the number of ticks in `span`, rounded up.
+    /// Returns the number of ticks that cover `span`.
     #[inline]
-    pub(crate) const fn ticks(&self, span: Duration) -> u64 {
+    pub(crate) const fn covering(&self, span: Duration) -> u64 {
         self.tick.covering(span.as_nanos())
     }
 
     /// Returns `span` rounded up to whole ticks.
     #[inline]
-    pub(crate) const fn round(&self, span: Duration) -> Duration {
-        Duration::from_nanos(self.ticks(span).saturating_mul(self.tick.as_nanos()))
+    pub(crate) const fn round_up(&self, span: Duration) -> Duration {
+        Duration::from_nanos(self.covering(span).saturating_mul(self.tick.as_nanos()))
     }
 
     /// Returns the duration of `n` ticks.
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn spans_round_up_to_ticks() {
         let clock = Clock::new(Duration::from_millis(4), Expiry::Wheel);
-        assert_eq!(clock.round(Duration::from_micros(4_001)), Duration::from_millis(8));
-        assert_eq!(clock.ticks(Duration::from_millis(300)), 75);
+        assert_eq!(clock.round_up(Duration::from_micros(4_001)), Duration::from_millis(8));
+        assert_eq!(clock.covering(Duration::from_millis(300)), 75);
     }
 }

@@ -43,19 +43,28 @@ impl Default for DeliveryRate {
 }
 
 /// The delivery-rate sample of an acknowledgement that is being processed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct PendingSample {
     /// The value of `delivered` when the newest acknowledged segment was sent; zero if no segment
     /// is acknowledged.
     pub(crate) prior_delivered: u64,
+    /// The time of the last delivery before the newest acknowledged segment was sent; `None` if no
+    /// segment is acknowledged.
     prior_at: Option<Instant>,
     /// The transmission time of the newest acknowledged segment.
-    sent: Instant,
+    sent_at: Instant,
     /// The start of the sending interval that this segment ends.
     first_tx: Instant,
+    /// The end of this segment.
     last_end: u64,
     /// The tags of this segment.
     flags: u8,
+}
+
+impl Default for PendingSample {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl PendingSample {
@@ -64,7 +73,7 @@ impl PendingSample {
         Self {
             prior_delivered: 0,
             prior_at: None,
-            sent: Instant::ZERO,
+            sent_at: Instant::ZERO,
             first_tx: Instant::ZERO,
             last_end: 0,
             flags: 0,
@@ -91,8 +100,8 @@ impl DeliveryRate {
     pub fn on_sent(&mut self, sent: &mut Sent, nothing_out: bool) {
         if nothing_out {
             rare();
-            self.first_tx = sent.sent;
-            self.delivered_at = sent.sent;
+            self.first_tx = sent.sent_at;
+            self.delivered_at = sent.sent_at;
         }
         sent.first_tx = self.first_tx;
         sent.delivered_at = self.delivered_at;
@@ -111,14 +120,14 @@ impl DeliveryRate {
         if sent.delivered_at == Instant::NEVER {
             return;
         }
-        let newer = sent_after(sent.sent, sent.end(), self.first_tx, pending.last_end);
+        let newer = sent_after(sent.sent_at, sent.end(), self.first_tx, pending.last_end);
         if pending.prior_delivered == 0 || newer {
             pending.prior_delivered = sent.delivered;
             pending.prior_at = Some(sent.delivered_at);
-            (pending.sent, pending.first_tx) = (sent.sent, sent.first_tx);
+            (pending.sent_at, pending.first_tx) = (sent.sent_at, sent.first_tx);
             pending.flags = sent.flags;
             pending.last_end = sent.end();
-            self.first_tx = sent.sent;
+            self.first_tx = sent.sent_at;
         }
         if sent.is(SACKED) {
             sent.delivered_at = Instant::NEVER;
@@ -163,7 +172,7 @@ impl DeliveryRate {
             ..RateSample::default()
         };
         if let (Some(prior_at), true) = (pending.prior_at, valid) {
-            let interval = pending.sent.since(pending.first_tx).max(now.since(prior_at));
+            let interval = pending.sent_at.since(pending.first_tx).max(now.since(prior_at));
             // An interval below the minimum round-trip time gives no sample. The acknowledgement
             // was then for the original of a segment that was retransmitted needlessly.
             if min_rtt.is_none_or(|min_rtt| interval >= min_rtt) {
@@ -186,7 +195,7 @@ mod tests {
         let mut sent: Vec<Sent> = Vec::new();
         for i in 0..10 {
             let mut segment = Sent::new(1 + i * 100, 100, 0);
-            segment.sent = at(i * 10);
+            segment.sent_at = at(i * 10);
             rate.on_sent(&mut segment, i == 0);
             sent.push(segment);
         }
@@ -196,7 +205,7 @@ mod tests {
             let mut pending = PendingSample::new();
             rate.on_delivered(segment, &mut pending);
             rate.delivered += 1;
-            let now = segment.sent + Duration::from_millis(100);
+            let now = segment.sent_at + Duration::from_millis(100);
             rate.on_ack(1, now);
             last = rate.sample(&pending, (1, 0), now, true, None);
         }

@@ -13,6 +13,7 @@ mod offer;
 use aqmlab_core::{Ecn, TcpFlags, TcpHeader};
 
 use crate::cc::{EcnMode, Start, Totals};
+use crate::segment::HEADERS;
 use crate::tcb::Tcb;
 use accurate::Accurate;
 pub(crate) use offer::Offer;
@@ -114,7 +115,7 @@ impl Tcb {
     pub(crate) fn start_ecn(&mut self) {
         let start = Start {
             ecn: self.ecn.mode,
-            header: 40 + self.options.fixed_len(),
+            header: HEADERS + self.options.fixed_len(),
             totals: self.totals(),
         };
         self.cc.on_start(&start);
@@ -156,7 +157,7 @@ impl Tcb {
 
     /// Adds the ECN bits to a segment of a connection with ECN, and returns the segment's ECN field
     /// (`tcp_ecn_send`). `is_new` states whether the segment carries new data.
-    pub(crate) fn mark_capable(&mut self, header: &mut TcpHeader, is_new: bool) -> Ecn {
+    pub(crate) fn add_ecn_bits(&mut self, header: &mut TcpHeader, is_new: bool) -> Ecn {
         if self.ecn.is_accurate() {
             return self.report_marks(header);
         }

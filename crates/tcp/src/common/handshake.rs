@@ -7,15 +7,11 @@ use aqmlab_core::{Duration, Ecn, Instant, TcpFlags, TcpHeader};
 
 use super::clock::Clock;
 use crate::connection::Connection;
+use crate::negotiated::{DEFAULT_MSS, LEAST_MSS, MAX_SHIFT, MAX_WINDOW, NO_SCALE};
 use crate::segment::{SynKind, Transmission};
 use crate::state::State;
 use crate::tcb::Tcb;
 use crate::timers::XmitTimer;
-
-/// The maximum shift of a window (RFC 7323 §2.3).
-const MOST_SHIFT: u8 = 14;
-/// The value of a header without the window scale option.
-const NO_SCALE: u8 = 255;
 
 /// The state of a handshake.
 #[derive(Debug, Default)]
@@ -210,15 +206,15 @@ impl Connection {
         }
     }
 
-    /// Enables window scaling only if both sides offer it. A shift above [`MOST_SHIFT`] counts as
-    /// [`MOST_SHIFT`].
+    /// Enables window scaling only if both sides offer it. A shift above [`MAX_SHIFT`] counts as
+    /// [`MAX_SHIFT`].
     fn agree_scaling(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
         tcb.options.scaling = tcb.profile.window_scale && header.window_scale != NO_SCALE;
-        tcb.options.snd_shift = header.window_scale.min(MOST_SHIFT);
+        tcb.options.snd_shift = header.window_scale.min(MAX_SHIFT);
         if !tcb.options.scaling {
             tcb.options.unscale();
-            self.stack.limit_window(65_535);
+            self.stack.limit_window(MAX_WINDOW);
         }
     }
 
@@ -261,7 +257,8 @@ impl Tcb {
         self.rcv.ts_recent = header.ts_val;
         self.options.timestamps = header.timestamps && self.profile.timestamps;
         self.options.sack = header.sack_permitted && self.profile.sack;
-        self.options.mss_clamp = u32::from(if header.mss == 0 { 536 } else { header.mss }).max(48);
+        let mss = if header.mss == 0 { DEFAULT_MSS } else { u32::from(header.mss) };
+        self.options.mss_clamp = mss.max(LEAST_MSS);
         self.rcv.sack.enabled = self.options.sack;
         self.rcv.sack.dsack = self.profile.dsack;
         self.snd.wnd = u64::from(header.window);

@@ -53,22 +53,23 @@ impl Rtt {
     }
 }
 
-/// The minimum over a sliding window of time in constant space (Linux `lib/win_minmax.c`, after
+/// The minimum over a sliding window of time in constant space (Linux 6.1 `lib/win_minmax.c`, after
 /// Kathleen Nichols). The filter stores the three best samples, each later than the previous
-/// sample.
+/// sample. `cc/kinds/bbr/filter.rs` is the same filter for a maximum over rounds.
 #[derive(Debug)]
 struct WindowedMin {
     window: Duration,
     best: [(Instant, Duration); 3],
-    /// The time until which only the values of the samples matter, but not their ages.
-    young_until: Instant,
+    /// The time until which [`Self::update_subwindows`] has no effect. A sample that arrives until
+    /// then and exceeds the three best samples changes nothing.
+    settled_until: Instant,
     empty: bool,
 }
 
 impl WindowedMin {
     const fn new(window: Duration) -> Self {
         let best = [(Instant::ZERO, Duration::MAX); 3];
-        Self { window, best, young_until: Instant::ZERO, empty: true }
+        Self { window, best, settled_until: Instant::ZERO, empty: true }
     }
 
     #[inline]
@@ -80,25 +81,25 @@ impl WindowedMin {
         Some(self.best[0].1)
     }
 
-    /// Adds a sample. Most samples change nothing: they exceed the three best samples, none of
-    /// which is old.
+    /// Adds a sample. Most samples change nothing, because they exceed the three best samples, none
+    /// of which is old.
     #[inline]
     fn sample(&mut self, value: Duration, now: Instant) {
-        if !self.is_idle(value, now) {
+        if !self.changes_nothing(value, now) {
             rare();
             self.store(value, now);
-            self.young_until = self.best[0].0.saturating_add(self.youth());
+            self.settled_until = self.best[0].0.saturating_add(self.settled_for());
         }
     }
 
     /// Returns whether a sample is known to change nothing.
     #[inline]
-    fn is_idle(&self, value: Duration, now: Instant) -> bool {
-        value > self.best[2].1 && now <= self.young_until
+    fn changes_nothing(&self, value: Duration, now: Instant) -> bool {
+        value > self.best[2].1 && now <= self.settled_until
     }
 
-    /// Returns the time after the best sample from which [`Self::age`] may change the samples.
-    fn youth(&self) -> Duration {
+    /// Returns the time after the best sample for which [`Self::update_subwindows`] has no effect.
+    fn settled_for(&self) -> Duration {
         if self.best[1].0 == self.best[0].0 {
             self.window / 4
         } else if self.best[2].0 == self.best[1].0 {
@@ -108,6 +109,7 @@ impl WindowedMin {
         }
     }
 
+    /// Adds any sample (`minmax_running_min`).
     #[inline(never)]
     fn store(&mut self, value: Duration, now: Instant) {
         let sample = (now, value);
@@ -122,12 +124,12 @@ impl WindowedMin {
         } else if value <= self.best[2].1 {
             self.best[2] = sample;
         }
-        self.age(sample);
+        self.update_subwindows(sample);
     }
 
     /// Removes expired samples, and takes the second and third samples from later parts of the
-    /// window. `sample` is the newest sample.
-    fn age(&mut self, sample: (Instant, Duration)) {
+    /// window. `sample` is the newest sample (`minmax_subwin_update`).
+    fn update_subwindows(&mut self, sample: (Instant, Duration)) {
         let since = sample.0.since(self.best[0].0);
         if since > self.window {
             self.best = [self.best[1], self.best[2], sample];
@@ -164,15 +166,15 @@ mod tests {
         let mut rng = aqmlab_core::Rng::stream(1, "minimum");
         let mut short = WindowedMin::new(Duration::from_nanos(400));
         let mut long = WindowedMin::new(Duration::from_nanos(400));
-        let (mut now, mut idle) = (Instant::ZERO, 0);
+        let (mut now, mut recognised) = (Instant::ZERO, 0);
         for step in 0..100_000 {
             now += Duration::from_nanos(rng.below(256) >> rng.below(8));
             let value = Duration::from_nanos(1_000 + rng.below(100));
-            idle += u32::from(short.is_idle(value, now));
+            recognised += u32::from(short.changes_nothing(value, now));
             short.sample(value, now);
             long.store(value, now);
             assert_eq!(short.best, long.best, "step {step}");
         }
-        assert!(idle > 10_000, "{idle} samples were recognised");
+        assert!(recognised > 10_000, "{recognised} samples were recognised");
     }
 }

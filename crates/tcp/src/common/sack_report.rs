@@ -3,6 +3,8 @@
 //! Sources: RFC 2018 §4, RFC 2883 §4; Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_sack_new_ofo_skb`,
 //! `tcp_sack_maybe_coalesce`, `tcp_sack_remove`, `tcp_dsack_set`, `tcp_dsack_extend`).
 
+/// The maximum number of blocks in a SACK option (RFC 2018 §3).
+pub(crate) const OPTION_BLOCKS: usize = 4;
 /// The maximum number of blocks that a stack stores (FreeBSD `MAX_SACK_BLKS`).
 pub(crate) const MAX_BLOCKS: usize = 6;
 /// The maximum number of blocks that Linux stores (`TCP_NUM_SACKS`).

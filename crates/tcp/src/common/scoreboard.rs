@@ -15,6 +15,8 @@ mod tags;
 use aqmlab_core::hint::rare;
 use aqmlab_core::{Instant, Ring};
 
+use super::sack_report::OPTION_BLOCKS;
+
 pub use sent::Sent;
 pub(crate) use sent::{ANY_RETRANS, APP_LIMITED, EVER_RETRANS, FIN, LOST, PUSH, RETRANS, SACKED};
 use sent::{LISTED, NONE};
@@ -59,7 +61,7 @@ pub(crate) struct Scoreboard {
     after_fack: u32,
     /// The id of the segment, if stored, at which the search for the next retransmission starts
     /// (`retransmit_skb_hint`).
-    hint: Option<u32>,
+    retransmit_hint: Option<u32>,
     /// The id of the segment at which counting for RFC 6675 stopped, and the number of segments
     /// tagged S below it (`lost_skb_hint`, `lost_cnt_hint`).
     lost_hint: Option<(u32, u32)>,
@@ -67,7 +69,7 @@ pub(crate) struct Scoreboard {
     skbs: Skbs,
     /// The SACK blocks of the last acknowledgement, in sequence order, and their number. Their data
     /// is skipped in the next acknowledgement (`recv_sack_cache`).
-    cache: ([(u64, u64); 4], usize),
+    cache: ([(u64, u64); OPTION_BLOCKS], usize),
 }
 
 impl Default for Scoreboard {
@@ -82,10 +84,10 @@ impl Default for Scoreboard {
             retrans_out: 0,
             fack: 0,
             after_fack: 0,
-            hint: None,
+            retransmit_hint: None,
             lost_hint: None,
             skbs: Skbs::default(),
-            cache: ([(0, 0); 4], 0),
+            cache: ([(0, 0); OPTION_BLOCKS], 0),
         }
     }
 }
@@ -237,7 +239,7 @@ impl Scoreboard {
             self.take_from_list(self.first());
         }
         self.queue.skip(1);
-        self.forget_old_hint();
+        self.forget_old_retransmit_hint();
     }
 
     /// Returns the segments that end at or before `una`, if there are any and if none of them has a
@@ -265,7 +267,13 @@ impl Scoreboard {
             return None;
         }
         let bytes = last.seq + u64::from(last.len) - front.seq;
-        Some(Originals { packets: next - self.first(), skbs, bytes, first_sent: front.sent, last })
+        Some(Originals {
+            packets: next - self.first(),
+            skbs,
+            bytes,
+            first_sent: front.sent_at,
+            last,
+        })
     }
 
     /// Removes the segments that [`Self::originals`] returned. These segments are also the first in
@@ -280,15 +288,15 @@ impl Scoreboard {
             rare();
             self.unlink(NONE, originals.last.after);
         }
-        self.forget_old_hint();
+        self.forget_old_retransmit_hint();
     }
 
     #[inline]
-    fn forget_old_hint(&mut self) {
-        if let Some(hint) = self.hint {
+    fn forget_old_retransmit_hint(&mut self) {
+        if let Some(hint) = self.retransmit_hint {
             rare();
             if hint < self.first() {
-                self.hint = None;
+                self.retransmit_hint = None;
             }
         }
     }
@@ -299,12 +307,12 @@ impl Scoreboard {
     }
 
     /// Returns the SACK blocks of the last acknowledgement, in sequence order, and their number.
-    pub(crate) const fn cached_blocks(&self) -> ([(u64, u64); 4], usize) {
+    pub(crate) const fn cached_blocks(&self) -> ([(u64, u64); OPTION_BLOCKS], usize) {
         self.cache
     }
 
     /// Stores the first `count` of `blocks` as the SACK blocks of the last acknowledgement.
-    pub(crate) fn cache_blocks(&mut self, blocks: [(u64, u64); 4], count: usize) {
+    pub(crate) fn cache_blocks(&mut self, blocks: [(u64, u64); OPTION_BLOCKS], count: usize) {
         self.cache = (blocks, count);
     }
 }

@@ -59,7 +59,7 @@ impl Tcb {
     pub(crate) fn deliver_unread(&mut self) {
         let bytes = self.take_unread();
         if bytes > 0 && self.read_events {
-            self.readable(bytes);
+            self.report_readable(bytes);
         }
     }
 
@@ -74,7 +74,7 @@ impl Tcb {
     /// Reports readable bytes to the application. If the last event also reports readable bytes,
     /// adds the new bytes to this event.
     #[inline]
-    fn readable(&mut self, bytes: u64) {
+    fn report_readable(&mut self, bytes: u64) {
         if let Some(Event::Readable(more)) = self.events.back_mut() {
             *more += bytes;
         } else {

@@ -1,5 +1,8 @@
-//! The processing of an acknowledgement: the case `TCPS_ESTABLISHED` of `tcp_do_segment`. This
-//! includes the reduction after an ECN echo, and the undoing of spurious timeouts.
+//! The processing of an acknowledgement, including the reduction after an ECN echo and the undoing
+//! of spurious timeouts.
+//!
+//! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c` (the case `TCPS_ESTABLISHED` of
+//! `tcp_do_segment`).
 
 use aqmlab_core::{Duration, TcpFlags, TcpHeader};
 
@@ -7,6 +10,7 @@ use super::FreeBsd;
 use super::input::peer_window;
 use crate::cc::{Ack, CcEvent, RateSample, Signal};
 use crate::common::delivery_rate::PendingSample;
+use crate::common::sack_report::OPTION_BLOCKS;
 use crate::common::scoreboard::fresh_parts;
 use crate::state::State;
 use crate::tcb::Tcb;
@@ -85,7 +89,7 @@ impl FreeBsd {
         sample: &mut PendingSample,
     ) -> bool {
         let (cached, known) = tcb.board.cached_blocks();
-        let (mut valid, mut count) = ([(0, 0); 4], 0);
+        let (mut valid, mut count) = ([(0, 0); OPTION_BLOCKS], 0);
         for (start, end) in header.sack.iter(header.ack) {
             let above = start > tcb.snd.una && start > header.ack && start < end;
             if above && end <= tcb.snd.max && count < valid.len() {

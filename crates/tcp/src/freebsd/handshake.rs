@@ -9,11 +9,9 @@ use super::FreeBsd;
 use crate::cc::Signal;
 use crate::common::delivery_rate::PendingSample;
 use crate::common::handshake::{Handshake, RepeatedSyn};
+use crate::negotiated::{DEFAULT_MSS, MAX_WINDOW};
 use crate::segment::SynKind;
 use crate::tcb::Tcb;
-
-/// The segment size until the peer states a size (`net.inet.tcp.mssdflt`).
-const DEFAULT_MSS: u64 = 536;
 
 impl FreeBsd {
     /// Sets the receive window and its scale for a SYN.
@@ -121,9 +119,9 @@ impl FreeBsd {
         let repeated = handshake.retransmits() > 0;
         let lost = repeated && !header.flags.has(TcpFlags::SYN);
         tcb.init_cwnd(if lost { 1 } else { tcb.profile.initial_window });
-        tcb.window.clamp = 65_535 << tcb.options.snd_shift;
+        tcb.window.clamp = MAX_WINDOW << tcb.options.snd_shift;
         if repeated && !lost {
-            tcb.window.ssthresh = 2 * DEFAULT_MSS;
+            tcb.window.ssthresh = 2 * u64::from(DEFAULT_MSS);
         }
         tcb.start_controller();
     }

@@ -1,4 +1,6 @@
-//! The processing of a segment: `tcp_do_segment`.
+//! The processing of a segment.
+//!
+//! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c` (`tcp_do_segment`).
 
 use aqmlab_core::hint::rare;
 use aqmlab_core::{Ecn, Instant, TcpFlags, TcpHeader};
@@ -126,7 +128,7 @@ impl FreeBsd {
 
     fn start_delayed_ack(&mut self, tcb: &mut Tcb) {
         if std::mem::take(&mut self.owed_ack.delayed) {
-            let ticks = tcb.clock.ticks(tcb.profile.delayed_ack);
+            let ticks = tcb.clock.covering(tcb.profile.delayed_ack);
             tcb.timers.delayed_ack = tcb.clock.expiry(ticks);
         }
     }
@@ -308,6 +310,8 @@ fn announce_end(tcb: &mut Tcb) {
     tcb.events.push_back(Event::PeerFinished);
 }
 
+/// Ends the connection after a reset whose sequence number is acceptable. In ESTABLISHED, the
+/// number must be next to the expected byte or to the last acknowledged byte.
 fn process_reset(tcb: &mut Tcb, header: &TcpHeader, window: u64) {
     let near = |to: u64| header.seq + 1 >= to && header.seq <= to + 1;
     let wup = tcb.rcv.wup;
@@ -317,6 +321,7 @@ fn process_reset(tcb: &mut Tcb, header: &TcpHeader, window: u64) {
     }
 }
 
+/// Stores the timestamp of a segment that covers the last acknowledged byte (RFC 7323 §4.3).
 fn update_timestamp(tcb: &mut Tcb, header: &TcpHeader, part: Part) {
     let wup = tcb.rcv.wup;
     let end = part.seq + part.len + u64::from(part.fin);

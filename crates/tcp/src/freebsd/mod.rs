@@ -20,6 +20,8 @@ mod recovery;
 mod rtt;
 mod sackholes;
 mod sockbuf;
+#[cfg(test)]
+mod testing;
 mod timer;
 
 use aqmlab_core::{Bytes, Instant, TcpFlags, TcpHeader};
@@ -167,6 +169,7 @@ impl FreeBsd {
         false
     }
 
+    /// Sends pending data, and fills the send buffer or wakes an application that waits for space.
     pub(crate) fn serve_application(&mut self, tcb: &mut Tcb) {
         self.output(tcb);
         self.check_space(tcb);

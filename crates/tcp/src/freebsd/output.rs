@@ -1,4 +1,6 @@
-//! Sending of segments: `tcp_output`.
+//! The sending of segments.
+//!
+//! Source: FreeBSD 10.4 `sys/netinet/tcp_output.c` (`tcp_output`).
 
 use std::ops::Range;
 
@@ -50,7 +52,7 @@ impl FreeBsd {
             rare();
             self.send_buffer.grow(&tcb.snd, tcb.snd.wnd.min(tcb.window.cwnd), &tcb.profile);
         }
-        if self.owed_ack.now || self.is_window_update_due(tcb, tcb.wakeup.unread.memory(0)) {
+        if self.owed_ack.now || self.is_window_update_due(tcb) {
             self.emit(tcb, (tcb.snd.max, 0), TcpFlags::default(), Transmission::Original);
         }
     }
@@ -164,6 +166,7 @@ impl FreeBsd {
         plan
     }
 
+    /// Plans the repair of `hole`, up to the end of the recovery and within `space` bytes.
     fn plan_repair(&self, tcb: &Tcb, plan: &mut Plan, hole: Hole, space: u64) {
         let end = hole.end.min(self.recovery.end);
         if hole.next >= end {
@@ -205,7 +208,7 @@ impl FreeBsd {
             return true;
         }
         let fin = plan.fin && (!snd.fin_sent || snd.nxt == snd.una);
-        self.owed_ack.now || fin || self.is_window_update_due(tcb, tcb.wakeup.unread.memory(0))
+        self.owed_ack.now || fin || self.is_window_update_due(tcb)
     }
 
     /// Sends the planned data, limited to one segment. Returns whether to continue.
@@ -314,7 +317,8 @@ impl FreeBsd {
     fn restart_after_idle(&mut self, tcb: &mut Tcb) {
         let idle = tcb.clock.jiffies() - self.last_received;
         // A timeout takes at least one tick, and most calls follow a segment in the same tick.
-        if idle > 0 && tcb.profile.slow_start_after_idle && idle >= tcb.clock.ticks(tcb.rtt.rto) {
+        if idle > 0 && tcb.profile.slow_start_after_idle && idle >= tcb.clock.covering(tcb.rtt.rto)
+        {
             restart(tcb);
         }
     }
@@ -367,7 +371,7 @@ fn record_sent(tcb: &mut Tcb, seq: u64, plan: Plan) {
     let from = seq.max(max).min(data);
     let tags = if plan.fin { FIN } else { 0 } | if plan.len > 0 { PUSH } else { 0 };
     let mut sent = Sent::new(from, (data - from) as u32, tags);
-    sent.sent = tcb.clock.now;
+    sent.sent_at = tcb.clock.now;
     tcb.rate.on_sent(&mut sent, nothing_out);
     tcb.board.push(sent);
 }

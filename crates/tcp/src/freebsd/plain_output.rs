@@ -48,7 +48,7 @@ impl FreeBsd {
             tcb.pace(len);
             self.emit_inline(tcb, (start, len as u32), control, Transmission::Original);
             let mut sent = Sent::new(start, len as u32, PUSH);
-            sent.sent = tcb.clock.now;
+            sent.sent_at = tcb.clock.now;
             tcb.rate.on_sent(&mut sent, tcb.board.is_empty());
             tcb.board.push(sent);
             (tcb.snd.nxt, tcb.snd.max) = (start + len, start + len);
@@ -66,49 +66,19 @@ impl FreeBsd {
     /// Returns whether a pass without data may send a segment or set the transmission timer.
     #[inline]
     fn is_anything_due(&self, tcb: &Tcb) -> bool {
-        tcb.timers.xmit == XmitTimer::Off
-            || self.owed_ack.now
-            || self.is_window_update_due(tcb, tcb.wakeup.unread.memory(0))
+        tcb.timers.xmit == XmitTimer::Off || self.owed_ack.now || self.is_window_update_due(tcb)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::{Args, Duration, Instant, Rng};
-
-    use crate::cc::kinds;
-    use crate::common::receive_queue::Buffer;
-    use crate::testing;
-    use crate::{Config, Profile};
+    use aqmlab_core::{Duration, Instant, Rng};
 
     use super::super::output::Force;
     use super::*;
-
-    const MSS: u64 = 1_448;
-
-    fn profile() -> Profile {
-        Profile::find("freebsd-10.3").expect("there is such a profile")
-    }
-
-    /// Returns an open connection with `outstanding` full segments.
-    fn open(profile: Profile, cc: &str, outstanding: u64) -> (FreeBsd, Tcb) {
-        let kind = kinds::find(cc).expect("it is registered");
-        let config = Config::new(profile, (kind.build)(&Args::defaults(kind.params)));
-        let mut freebsd = FreeBsd::new(&config);
-        let (expiry, offer) = (freebsd.expiry(&config.profile), freebsd.ecn_offer(&config));
-        let mut tcb = Tcb::new(config, expiry, offer);
-        tcb.state = State::Established;
-        (tcb.options.sack, tcb.options.timestamps, tcb.options.rcv_shift) = (true, true, 6);
-        (tcb.window.mss, tcb.window.segment) = (MSS as u32, MSS);
-        (tcb.snd.una, tcb.snd.nxt, tcb.snd.max) = (1, 1, 1);
-        freebsd.send_buffer.init(&tcb.window);
-        for _ in 0..outstanding {
-            tcb.board.push(Sent::new(tcb.snd.nxt, MSS as u32, PUSH));
-            (tcb.snd.nxt, tcb.snd.max) = (tcb.snd.nxt + MSS, tcb.snd.max + MSS);
-            tcb.snd.extend(MSS);
-        }
-        (freebsd, tcb)
-    }
+    use crate::Profile;
+    use crate::common::receive_queue::Buffer;
+    use crate::freebsd::testing::{self, MSS, open, profile};
 
     #[test]
     fn full_segments_are_sent_in_the_same_way_on_both_paths() {

@@ -14,6 +14,7 @@ use aqmlab_core::TcpHeader;
 use super::{FreeBsd, sockbuf};
 use crate::Profile;
 use crate::common::clock::later_by;
+use crate::negotiated::{MAX_SHIFT, MAX_WINDOW};
 use crate::profile::SB_MAX;
 use crate::tcb::Tcb;
 
@@ -48,10 +49,10 @@ impl ReceiveBuffer {
 
     /// Sets the receive window and its scale for a SYN.
     pub(super) fn offer(&mut self, tcb: &mut Tcb) {
-        tcb.rcv.wnd = self.size.min(65_535);
+        tcb.rcv.wnd = self.size.min(MAX_WINDOW);
         let largest = if self.is_fixed { self.size } else { tcb.profile.receive_buffer_max };
         tcb.options.rcv_shift = if tcb.profile.window_scale { scale_of(largest) } else { 0 };
-        self.limit(65_535 << tcb.options.rcv_shift);
+        self.limit(MAX_WINDOW << tcb.options.rcv_shift);
     }
 
     /// Limits the offered window to `limit`.
@@ -62,7 +63,7 @@ impl ReceiveBuffer {
     /// Rounds the size of the buffer up to whole segments for the transfer. Limits the window to
     /// the largest that the scale can express.
     pub(super) fn init(&mut self, tcb: &Tcb) {
-        self.limit = 65_535 << tcb.options.rcv_shift;
+        self.limit = MAX_WINDOW << tcb.options.rcv_shift;
         self.size = sockbuf::round_to_segments(self.size, tcb.window.mss);
     }
 
@@ -128,9 +129,9 @@ impl ReceiveBuffer {
 }
 
 /// Returns the smallest window scale that can express the larger of `largest` and `sb_max`, at most
-/// 14.
+/// [`MAX_SHIFT`].
 fn scale_of(largest: u64) -> u8 {
-    (0..14).find(|shift| 65_535_u64 << shift >= largest.max(SB_MAX)).unwrap_or(14)
+    (0..MAX_SHIFT).find(|shift| MAX_WINDOW << shift >= largest.max(SB_MAX)).unwrap_or(MAX_SHIFT)
 }
 
 impl FreeBsd {
@@ -143,7 +144,7 @@ impl FreeBsd {
         if window < buffer.size / 4 && window < mss {
             window = 0;
         }
-        window = window.max(tcb.rcv.open()).min(65_535 << shift);
+        window = window.max(tcb.rcv.open()).min(MAX_WINDOW << shift);
         tcb.rcv.advertise(window);
         buffer.offered_zero = window >> shift == 0;
         ((window >> shift) << shift) as u32
@@ -151,16 +152,16 @@ impl FreeBsd {
 
     /// Returns whether the window has grown enough for an update: by a quarter of the buffer, or by
     /// two segments if the buffer is small or nearly full. If a delayed acknowledgement is pending,
-    /// no update is due. `unread` bytes take space in the buffer.
+    /// no update is due (`tcp_output`).
     #[inline]
-    pub(super) fn is_window_update_due(&self, tcb: &Tcb, unread: u64) -> bool {
+    pub(super) fn is_window_update_due(&self, tcb: &Tcb) -> bool {
         if self.owed_ack.delayed {
             return false;
         }
         let buffer = &self.receive_buffer;
-        let (mss, space) = (u64::from(tcb.window.mss), buffer.size.saturating_sub(unread));
+        let (mss, space) = (u64::from(tcb.window.mss), buffer.space(tcb));
         let (open, shift) = (tcb.rcv.open(), tcb.options.rcv_shift);
-        let possible = space.min(65_535 << shift);
+        let possible = space.min(MAX_WINDOW << shift);
         let growth = possible.saturating_sub(open);
         let is_small = space <= buffer.size / 8 || buffer.size <= 8 * mss;
         open >> shift != possible >> shift

@@ -1,4 +1,6 @@
-//! The state of fast recovery. `dupack.rs` starts fast recovery.
+//! The state of fast recovery, which `dupack.rs` starts.
+//!
+//! Source: FreeBSD 10.4 `sys/netinet/tcp_input.c` and `tcp_timer.c`.
 
 /// The number of duplicate acknowledgements that start fast retransmission (`tcprexmtthresh`).
 pub(super) const DUPLICATE_THRESHOLD: u32 = 3;

@@ -100,7 +100,7 @@ impl RttEstimator {
     }
 
     /// Returns the timeout in ticks, before the slop and the maximum (`TCP_REXMTVAL`).
-    fn value(&self) -> u64 {
+    pub(super) fn value(&self) -> u64 {
         self.minimum.max((((self.srtt >> 3) + self.rttvar) >> 2) as u64)
     }
 

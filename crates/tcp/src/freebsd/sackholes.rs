@@ -5,6 +5,8 @@
 //! the result of 10.4 states whether an acknowledgement reported newly received data. It also has
 //! no `sacked_bytes`, which only `net.inet.tcp.rfc6675_pipe` uses (off by default).
 
+use crate::common::sack_report::OPTION_BLOCKS;
+
 /// The maximum number of holes that a connection keeps (`net.inet.tcp.sack.maxholes`).
 const MAX_HOLES: usize = 128;
 
@@ -48,10 +50,10 @@ impl SackHoles {
     /// If there are already 128 holes, a block beyond the highest is not recorded, and a block
     /// within a hole does not split the hole.
     pub(super) fn update(&mut self, una: u64, ack: u64, blocks: &[(u64, u64)]) -> bool {
-        let mut sorted = [(0, 0); 5];
+        let mut sorted = [(0, 0); OPTION_BLOCKS + 1];
         let mut count = 0;
         let cumulative = (una < ack && !self.list.is_empty()).then_some((una, ack));
-        for block in cumulative.into_iter().chain(blocks.iter().copied().take(4)) {
+        for block in cumulative.into_iter().chain(blocks.iter().copied().take(OPTION_BLOCKS)) {
             sorted[count] = block;
             count += 1;
         }

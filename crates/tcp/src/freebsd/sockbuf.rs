@@ -14,8 +14,8 @@ use crate::common::send_sequence::SendSequence;
 use crate::profile::{SB_MAX, SB_MAX_ADJUSTED};
 use crate::tcb::Tcb;
 
-/// The free space in bytes at and above which a writer is woken (`MCLBYTES`).
-const LOW_WATER: u64 = 2_048;
+/// The free space in bytes at and above which a writer is woken (`sb_lowat`).
+const LOW_WATER: u64 = CLUSTER;
 /// The size of the buffer in bytes before the connection is open.
 const UNOPENED: u64 = 1 << 16;
 /// The number of bytes that an mbuf takes in addition to a cluster (`MSIZE`).
@@ -24,7 +24,9 @@ const MBUF: u64 = 256;
 const HEADED: u64 = 168;
 /// The number of payload bytes in an mbuf without a packet header and without a cluster (`MLEN`).
 const PLAIN: u64 = 224;
+/// The number of payload bytes in a cluster (`MCLBYTES`).
 const CLUSTER: u64 = 2_048;
+/// The number of payload bytes in a cluster of the size of a page (`MJUMPAGESIZE`).
 const PAGE: u64 = 4_096;
 /// The space in bytes that is reserved for headers before written data (`max_hdr`).
 const HEADERS: u64 = 76;
@@ -227,17 +229,18 @@ mod tests {
     fn two_segments_take_a_page_and_small_messages_share() {
         let mut mbufs = Mbufs::default();
         mbufs.append(1, 2_896);
-        assert_eq!(mbufs.cost, 4_352);
+        assert_eq!(mbufs.cost, MBUF + PAGE);
         for i in 0..10 {
             mbufs.append(2_897 + 100 * i, 100);
         }
-        assert_eq!((mbufs.cost, mbufs.list.len()), (4_352, 1));
+        assert_eq!((mbufs.cost, mbufs.list.len()), (MBUF + PAGE, 1));
         mbufs.append(3_897, 1_448);
-        assert_eq!(mbufs.cost, 4_352 + 2_304);
+        assert_eq!(mbufs.cost, MBUF + PAGE + MBUF + CLUSTER);
         mbufs.free(3_897);
-        assert_eq!(mbufs.cost, 2_304);
-        assert_eq!(mbufs.space(1 << 30, 1 << 30), (2 << 20) - 2_304);
+        assert_eq!(mbufs.cost, MBUF + CLUSTER);
+        assert_eq!(mbufs.space(1 << 30, 1 << 30), SB_MAX - MBUF - CLUSTER);
     }
+
     #[test]
     fn a_message_in_an_emptied_buffer_takes_an_mbuf_of_its_own() {
         let mut mbufs = Mbufs::default();

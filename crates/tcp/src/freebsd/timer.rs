@@ -1,4 +1,7 @@
-//! The timers: `tcp_timer_rexmt`, `tcp_timer_persist` and `tcp_timer_delack`.
+//! The timers.
+//!
+//! Source: FreeBSD 10.4 `sys/netinet/tcp_timer.c` (`tcp_timer_rexmt`, `tcp_timer_persist`,
+//! `tcp_timer_delack`).
 
 use aqmlab_core::{Duration, Instant, TcpFlags};
 
@@ -13,8 +16,13 @@ const MAX_SHIFT: u32 = 12;
 /// The longest silence of a peer with a closed window that is tolerated after this end has closed
 /// (`TCPTV_PERSMAX`).
 const MAX_SILENCE: Duration = Duration::from_secs(60);
+/// The longest silence of a peer with a closed window that is tolerated in any case
+/// (`tcp_maxpersistidle`).
+const MAX_PERSIST_IDLE: Duration = Duration::from_secs(2 * 3_600);
+/// The sum of the factors of the backoff, in timeouts (`tcp_totbackoff`).
+const TOTAL_BACKOFF: u64 = 2_559;
 /// The number of consecutive timeouts beyond which the estimates of the round-trip time are not
-/// trusted.
+/// trusted (`tcp_timer_rexmt`).
 const DOUBTFUL_SHIFT: u32 = MAX_SHIFT / 4;
 
 impl FreeBsd {
@@ -45,7 +53,7 @@ impl FreeBsd {
 
     /// Handles a retransmission timeout. Discards the selective acknowledgements, and goes back to
     /// the first unacknowledged byte with a window of one segment. After too many consecutive
-    /// timeouts, gives up the connection.
+    /// timeouts, gives up the connection (`tcp_timer_rexmt`).
     fn on_retransmission_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         self.holes.clear();
@@ -91,11 +99,15 @@ impl FreeBsd {
         self.before_timeout = (self.shift == 1).then(|| self.recovery.save(cwnd, ssthresh, until));
     }
 
-    /// Returns whether the peer has been silent for too long after the application has closed. The
-    /// connection is then given up.
+    /// Returns whether a peer with a closed window has been silent for too long: after the
+    /// application has closed for [`MAX_SILENCE`], and otherwise, once the backoff is at its
+    /// maximum, for [`TOTAL_BACKOFF`] timeouts or [`MAX_PERSIST_IDLE`].
     fn is_long_silent(&self, tcb: &Tcb) -> bool {
-        let idle = tcb.clock.span(tcb.clock.jiffies() - self.last_received);
-        tcb.snd.fin_wanted && idle >= MAX_SILENCE
+        let ticks = tcb.clock.jiffies() - self.last_received;
+        let idle = tcb.clock.span(ticks);
+        let is_backed_off = self.shift == MAX_SHIFT
+            && (idle >= MAX_PERSIST_IDLE || ticks >= self.rtt.value() * TOTAL_BACKOFF);
+        is_backed_off || (tcb.snd.fin_wanted && idle >= MAX_SILENCE)
     }
 
     /// Sets the timer for a probe of a closed window, and counts the probe (`tcp_setpersist`).
@@ -106,9 +118,9 @@ impl FreeBsd {
         self.shift = (self.shift + 1).min(MAX_SHIFT);
     }
 
-    /// Sends the data that the window allows, or one byte if the window is closed. If the
-    /// application has closed the connection and the peer has been silent for too long, gives up
-    /// the connection instead.
+    /// Handles the expiry of the persist timer: sends the data that the window allows, or one byte
+    /// if the window is closed. If the peer has been silent for too long, gives up the connection
+    /// instead (`tcp_timer_persist`).
     fn on_persist_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         if self.is_long_silent(tcb) {
@@ -118,5 +130,31 @@ impl FreeBsd {
         tcb.stats.window_probes += 1;
         self.arm_persist(tcb);
         self.output_forced(tcb);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::freebsd::testing::{open, profile};
+    use crate::state::State;
+
+    /// Tests that a peer that answers no probe is given up once the backoff is at its maximum and
+    /// the peer has been silent for 2559 timeouts (`tcp_timer_persist`). A sample of 50 ms counts
+    /// as 51 ticks, which give a timeout of 153 ms, and 2559 of them are 391.5 s.
+    #[test]
+    fn a_peer_that_answers_no_probe_is_given_up() {
+        let (mut freebsd, mut tcb) = open(profile(), "newreno", 0);
+        freebsd.add_sample(&mut tcb, 50, 1);
+        tcb.snd.extend(1_000);
+        freebsd.output(&mut tcb);
+        let mut probes = 0;
+        while tcb.state == State::Established && probes < 100 {
+            tcb.clock.set(tcb.timers.xmit_at);
+            freebsd.on_persist_timer(&mut tcb);
+            probes += 1;
+        }
+        let now = tcb.now().as_secs_f64();
+        assert_eq!(tcb.state, State::Closed);
+        assert!((391.5..391.5 + 60.0).contains(&now), "{now} s");
     }
 }

@@ -1,4 +1,6 @@
-//! The processing of an acknowledgement: `tcp_ack`.
+//! The processing of an acknowledgement.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_ack` and its callees).
 
 mod state;
 
@@ -97,10 +99,9 @@ impl Linux {
     #[inline(always)]
     fn process_plain_ack(&mut self, tcb: &mut Tcb, header: &TcpHeader, acked: &Originals) {
         let mut ack = AckState::new(tcb.snd.una, flag::SND_UNA_ADVANCED);
-        let prior_una = tcb.snd.una;
         self.recovery.clear_retransmits();
         self.update_send_window(tcb, header);
-        tcb.stats.bytes_acked += header.ack - prior_una;
+        tcb.stats.bytes_acked += header.ack - tcb.snd.una;
         tcb.snd.una = header.ack;
         let mut sample = self.remove_originals(tcb, header, acked, &mut ack);
         self.rack.update_window(ack.rate.prior_delivered, tcb.rate.delivered);
@@ -117,7 +118,7 @@ impl Linux {
         let mut ack = AckState::new(tcb.snd.una, 0);
         let (prior_packets, prior_in_flight) = (tcb.board.packets_out(), tcb.board.in_flight());
         let prior_ce = tcb.ecn.delivered_ce;
-        let prior = (tcb.rate.delivered, tcb.rate.lost);
+        let (prior_delivered, prior_lost) = (tcb.rate.delivered, tcb.rate.lost);
         let prior_fack = tcb.board.highest_sack(tcb.snd.una);
         let is_reneging = self.recovery.is_reneging();
         if header.ack > tcb.snd.una {
@@ -138,30 +139,20 @@ impl Linux {
             self.note_echo(tcb, header, &mut ack);
         }
         if prior_packets == 0 {
-            self.process_ack_without_queue(tcb, &mut ack);
+            self.process_ack_without_queue(tcb, header, &mut ack);
             return;
         }
         let mut sample = self.clean_rtx_queue(tcb, header, prior_fack, &mut ack);
         self.rack.update_window(ack.rate.prior_delivered, tcb.rate.delivered);
         if tcb.options.ecn {
-            self.count_marks(tcb, header, &mut ack, tcb.rate.delivered - prior.0);
+            self.count_marks(tcb, header, &mut ack, tcb.rate.delivered - prior_delivered);
         }
         let mut acks_probe = false;
         if self.tlp.is_in_flight() {
             acks_probe = self.process_tlp_ack(tcb, header.ack, &ack);
         }
-        let mut rexmit = Rexmit::None;
-        let is_dubious = self.is_dubious(&ack);
-        if is_dubious {
-            let is_duplicate =
-                !ack.has(flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK);
-            tcb.stats.dup_acks += u64::from(is_duplicate);
-            rexmit = self.fastretrans_alert(tcb, header, &mut ack, is_duplicate);
-        }
-        if ack.has(flag::SET_XMIT_TIMER) && (is_dubious || !self.postpone_loss_probe(tcb)) {
-            self.set_xmit_timer(tcb);
-        }
-        let counts = (tcb.rate.delivered - prior.0, tcb.rate.lost - prior.1);
+        let rexmit = self.alert_and_set_timer(tcb, header, &mut ack);
+        let counts = (tcb.rate.delivered - prior_delivered, tcb.rate.lost - prior_lost);
         if tcb.tx_records.are_kept {
             let prior = Prior { in_flight: prior_in_flight, delivered_ce: prior_ce };
             self.give_feedback(tcb, &ack, prior, acks_probe && !is_reneging);
@@ -172,6 +163,29 @@ impl Linux {
             tcb.rate.app_limited = (tcb.rate.delivered + u64::from(tcb.board.in_flight())).max(1);
         }
         self.xmit_recovery(tcb, rexmit);
+    }
+
+    /// Runs the congestion state machine if the acknowledgement needs it, and sets the transmission
+    /// timer if it must be set again. Returns the segments to send.
+    #[inline]
+    fn alert_and_set_timer(
+        &mut self,
+        tcb: &mut Tcb,
+        header: &TcpHeader,
+        ack: &mut AckState,
+    ) -> Rexmit {
+        let is_dubious = self.is_dubious(ack);
+        let mut rexmit = Rexmit::None;
+        if is_dubious {
+            let is_duplicate =
+                !ack.has(flag::SND_UNA_ADVANCED | flag::NOT_DUP | flag::DSACKING_ACK);
+            tcb.stats.dup_acks += u64::from(is_duplicate);
+            rexmit = self.fastretrans_alert(tcb, header, ack, is_duplicate);
+        }
+        if ack.has(flag::SET_XMIT_TIMER) && (is_dubious || !self.postpone_loss_probe(tcb)) {
+            self.set_xmit_timer(tcb);
+        }
+        rexmit
     }
 
     /// Processes an acknowledgement older than `snd_una`, whose SACK blocks may be new.
@@ -202,9 +216,9 @@ impl Linux {
 
     /// Processes an acknowledgement while nothing is outstanding. Such an acknowledgement can only
     /// open the window, or show that retransmissions were unnecessary.
-    fn process_ack_without_queue(&mut self, tcb: &mut Tcb, ack: &mut AckState) {
+    fn process_ack_without_queue(&mut self, tcb: &mut Tcb, header: &TcpHeader, ack: &mut AckState) {
         if ack.has(flag::DSACKING_ACK) {
-            self.fastretrans_alert(tcb, &TcpHeader::default(), ack, false);
+            self.fastretrans_alert(tcb, header, ack, false);
         }
         self.process_probe_ack(tcb);
         if self.tlp.is_in_flight() {
@@ -227,7 +241,7 @@ impl Linux {
         let now = tcb.clock.now;
         tcb.rate.on_ack(delivered, now);
         sample.acked = tcb.units(delivered);
-        sample.cwnd_limited = self.usage.is_limited(tcb);
+        sample.cwnd_limited = self.usage.may_grow(tcb);
         if tcb.controls_cwnd {
             rare();
             let (counts, min_rtt) = ((delivered, lost), tcb.rtt.min());
@@ -267,7 +281,7 @@ impl Linux {
             rtt: ack.cc_rtt,
             srtt: tcb.rtt.srtt(),
             min_rtt: tcb.rtt.min(),
-            cwnd_limited: self.usage.is_limited(tcb),
+            cwnd_limited: self.usage.may_grow(tcb),
             snd_una: tcb.snd.una,
             snd_nxt: tcb.snd.nxt,
             rate: RateSample::default(),
@@ -372,7 +386,7 @@ mod tests {
                     tcb.clock.set(*sent);
                     let flags = if nth == 0 { flags } else { 0 };
                     let mut segment = Sent::new(tcb.snd.nxt, 1_000, flags);
-                    segment.sent = *sent;
+                    segment.sent_at = *sent;
                     tcb.rate.on_sent(&mut segment, tcb.board.is_empty());
                     tcb.board.push(segment);
                     (tcb.snd.nxt, tcb.snd.max) = (segment.end(), segment.end());

@@ -37,7 +37,7 @@ impl Linux {
         self.on_data_sent(tcb);
         let header = self.header(tcb);
         let mut sent = Sent::new(tcb.snd.nxt, mss, 0);
-        (sent.sent, sent.part, sent.ends_skb) = (tcb.clock.now, self.tsq.part(), false);
+        (sent.sent_at, sent.part, sent.ends_skb) = (tcb.clock.now, self.tsq.part(), false);
         tcb.rate.on_sent(&mut sent, tcb.board.is_empty());
         let (mut left, mut count) = (bytes, 1);
         while left > u64::from(mss) {

@@ -15,8 +15,9 @@ use crate::tcb::Tcb;
 /// The use of the congestion window, in segments.
 #[derive(Debug)]
 pub(super) struct CwndUsage {
-    /// Whether the window, not the application, limited the sender in the last round trip.
-    is_limited: bool,
+    /// Whether the window, not the application, limited the sender in the last round trip
+    /// (`is_cwnd_limited`).
+    is_cwnd_limited: bool,
     /// The maximum number of outstanding segments in the last round trip.
     max_packets_out: u32,
     /// The sequence number whose acknowledgement ends the round trip.
@@ -30,7 +31,13 @@ pub(super) struct CwndUsage {
 
 impl Default for CwndUsage {
     fn default() -> Self {
-        Self { is_limited: false, max_packets_out: 0, round_end: 0, used: 0, stamp: Instant::ZERO }
+        Self {
+            is_cwnd_limited: false,
+            max_packets_out: 0,
+            round_end: 0,
+            used: 0,
+            stamp: Instant::ZERO,
+        }
     }
 }
 
@@ -41,17 +48,16 @@ impl CwndUsage {
         self.stamp = now;
     }
 
-    /// Returns whether the window, not the application, limited the sender in the last round trip
-    /// (`is_cwnd_limited`).
-    pub(super) const fn is_window_limited(&self) -> bool {
-        self.is_limited
+    /// Returns whether the window, not the application, limited the sender in the last round trip.
+    pub(super) const fn is_cwnd_limited(&self) -> bool {
+        self.is_cwnd_limited
     }
 
-    /// Returns whether the window limits the sender, so that the window may grow
+    /// Returns whether the window limits the sender so much that it may grow
     /// (`tcp_is_cwnd_limited`). In slow start, using more than half of the window is sufficient.
     #[inline]
-    pub(super) fn is_limited(&self, tcb: &Tcb) -> bool {
-        self.is_limited
+    pub(super) fn may_grow(&self, tcb: &Tcb) -> bool {
+        self.is_cwnd_limited
             || (tcb.window.in_slow_start()
                 && tcb.cwnd_segments() < 2 * u64::from(self.max_packets_out))
     }
@@ -63,13 +69,13 @@ impl CwndUsage {
         let out = tcb.board.packets_out();
         if tcb.snd.una >= self.round_end
             || limited
-            || (!self.is_limited && out > self.max_packets_out)
+            || (!self.is_cwnd_limited && out > self.max_packets_out)
         {
-            self.is_limited = limited;
+            self.is_cwnd_limited = limited;
             self.max_packets_out = out;
             self.round_end = tcb.snd.nxt;
         }
-        let may_grow = self.is_limited(tcb);
+        let may_grow = self.may_grow(tcb);
         if may_grow {
             self.used = 0;
             self.stamp = tcb.clock.now;

@@ -67,7 +67,7 @@ impl Linux {
             marks: totals.delivered_ce - prior.delivered_ce,
             ece: ack.has(flag::ECE),
             prior_in_flight: u64::from(prior.in_flight),
-            cwnd_limited: self.usage.is_window_limited(),
+            cwnd_limited: self.usage.is_cwnd_limited(),
             ack_delayed: ack.has(flag::MAYBE_DELAYED),
             acks_probe,
             ca: self.recovery.ca(),

@@ -8,14 +8,13 @@ use aqmlab_core::{Instant, TcpHeader};
 use super::Linux;
 use super::ack::{AckState, flag};
 use crate::common::handshake::{Handshake, RepeatedSyn};
-use crate::segment::SynKind;
+use crate::negotiated::DEFAULT_MSS;
+use crate::segment::{SynKind, TCP_HEADER};
 use crate::tcb::Tcb;
 
-/// The lower limit of the segment size for a small window, with the TCP header and its timestamps
-/// (`tcp_bound_to_half_wnd`).
-const MIN_HALF_WINDOW: u64 = 68;
-/// The length of a TCP header without options.
-const TCP_HEADER: u64 = 20;
+/// The lower limit in bytes of the segment size for a small window, with the TCP header and its
+/// timestamps (`tcp_bound_to_half_wnd`).
+const MIN_HALF_WINDOW: u32 = 68;
 
 impl Linux {
     pub(crate) fn on_first_syn(&mut self, _tcb: &mut Tcb, _kind: SynKind) {}
@@ -84,14 +83,19 @@ impl Linux {
 }
 
 impl Tcb {
-    /// Sets the size of a full-sized segment: at most half of the largest window that the peer has
-    /// offered, but at least [`MIN_HALF_WINDOW`] with the TCP header. A window of at most 536 bytes
-    /// is not halved (`tcp_bound_to_half_wnd`).
-    pub(super) fn size_segments_within_half_window(&mut self) {
+    /// Returns half of the largest window that the peer has offered, in bytes. A window of at most
+    /// [`DEFAULT_MSS`] is not halved (`tcp_bound_to_half_wnd`).
+    pub(super) fn half_window(&self) -> u64 {
         let window = self.snd.max_window;
-        let half = if window > 536 { window / 2 } else { window };
-        let least = MIN_HALF_WINDOW - TCP_HEADER - u64::from(self.options.fixed_len());
-        let limit = half.max(least).min(u64::from(u32::MAX)) as u32;
+        if window > u64::from(DEFAULT_MSS) { window / 2 } else { window }
+    }
+
+    /// Sets the size of a full-sized segment: at most half of the largest window, but at least
+    /// [`MIN_HALF_WINDOW`] with the TCP header. A window of zero sets no limit.
+    pub(super) fn size_segments_within_half_window(&mut self) {
+        let half = self.half_window();
+        let least = MIN_HALF_WINDOW - TCP_HEADER - self.options.fixed_len();
+        let limit = half.max(u64::from(least)).min(u64::from(u32::MAX)) as u32;
         self.size_segments((half > 0).then_some(limit));
     }
 }

@@ -48,7 +48,8 @@ impl Linux {
     }
 
     /// Marks the head as lost, as NewReno does (RFC 6582): when the duplicate acknowledgements
-    /// reach the degree of reordering, and in recovery at each partial acknowledgement.
+    /// reach the degree of reordering, and in recovery at each partial acknowledgement
+    /// (`tcp_newreno_mark_lost`).
     fn mark_head_without_sack(&self, tcb: &mut Tcb, advanced: bool) {
         let ca = self.recovery.ca();
         let third = ca < CaState::Recovery && tcb.board.sacked_out() >= self.reordering.degree();
@@ -60,6 +61,9 @@ impl Linux {
         }
     }
 
+    /// Returns whether fast recovery should begin: if a segment counts as lost or, without RACK, if
+    /// the number of selectively acknowledged segments reaches the degree of reordering
+    /// (`tcp_time_to_recover`).
     pub(super) fn is_time_to_recover(&self, tcb: &Tcb) -> bool {
         let counted = !tcb.profile.rack && tcb.board.sacked_out() + 1 > self.reordering.degree();
         tcb.board.lost_out() > 0 || counted

@@ -89,6 +89,7 @@ pub(crate) struct Linux {
 impl Linux {
     pub(crate) fn new(config: &Config) -> Self {
         let profile = &config.profile;
+        // This clock only converts times to ticks, so its expiry rule has no effect.
         let clock = Clock::new(profile.tick, Expiry::Tick);
         Self {
             recovery: Recovery::default(),

@@ -145,7 +145,7 @@ impl Linux {
             self.prr.on_sent(sent);
         }
         if is_probed {
-            self.set_loss_probe(tcb, TimeoutFrom::Head);
+            self.arm_loss_probe(tcb, TimeoutFrom::Head);
         }
         false
     }
@@ -240,7 +240,7 @@ impl Linux {
         let sack = SackBlocks::default();
         tcb.emit(TcpHeader { seq, payload, flags, sack, ..*header }, Transmission::Original);
         self.tsq.on_sent();
-        (sent.sent, sent.part) = (tcb.clock.now, self.tsq.part());
+        (sent.sent_at, sent.part) = (tcb.clock.now, self.tsq.part());
         sent.ends_skb = place == SkbPlace::Last;
         tcb.rate.on_sent(&mut sent, tcb.board.is_empty());
         if tcb.tx_records.are_kept {

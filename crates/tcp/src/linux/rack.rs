@@ -30,7 +30,7 @@ const BETWEEN_PARTS: Duration = Duration::from_micros(1);
 #[derive(Debug)]
 pub(super) struct Rack {
     /// The time of the latest transmission that was delivered (`mstamp`).
-    sent: Instant,
+    sent_at: Instant,
     /// The end of the segment in the latest transmission that was delivered (`end_seq`).
     end: u64,
     /// The round-trip time of the segment delivered last (`rtt_us`).
@@ -50,7 +50,7 @@ pub(super) struct Rack {
 impl Default for Rack {
     fn default() -> Self {
         Self {
-            sent: Instant::ZERO,
+            sent_at: Instant::ZERO,
             end: 0,
             rtt: Duration::ZERO,
             advanced: false,
@@ -67,7 +67,7 @@ impl Rack {
     /// transmission (`tcp_rack_advance`).
     #[inline]
     pub(super) fn advance(&mut self, tcb: &Tcb, segment: &Sent) {
-        let (sent, end) = (segment.sent, segment.end());
+        let (sent_at, end) = (segment.sent_at, segment.end());
         let rtt = tcb.clock.now.since(transmission(segment));
         if segment.flags & ANY_RETRANS != 0 {
             rare();
@@ -79,16 +79,16 @@ impl Rack {
         }
         self.advanced = true;
         self.rtt = rtt;
-        if sent_after(sent, end, self.sent, self.end) {
-            self.sent = sent;
+        if sent_after(sent_at, end, self.sent_at, self.end) {
+            self.sent_at = sent_at;
             self.end = end;
         }
     }
 
     /// Records the delivery of the SYN, which triggers no detection.
-    pub(super) fn on_syn_delivered(&mut self, tcb: &Tcb, sent: Instant) {
+    pub(super) fn on_syn_delivered(&mut self, tcb: &Tcb, sent_at: Instant) {
         let mut syn = Sent::new(0, 1, 0);
-        syn.sent = sent;
+        syn.sent_at = sent_at;
         self.advance(tcb, &syn);
         self.advanced = false;
     }
@@ -115,21 +115,21 @@ impl Rack {
     }
 
     /// Returns whether the segment was sent after the latest delivered segment.
-    fn is_later(&self, sent: &Sent) -> bool {
-        !sent_after(self.sent, self.end, sent.sent, sent.end())
+    fn is_later(&self, segment: &Sent) -> bool {
+        !sent_after(self.sent_at, self.end, segment.sent_at, segment.end())
     }
 
-    /// Returns the time until `sent` counts as lost; `None` if it is lost
+    /// Returns the time until `segment` counts as lost; `None` if it is lost
     /// (`tcp_rack_skb_timeout`).
-    fn remaining(&self, now: Instant, sent: &Sent, window: Duration) -> Option<Duration> {
-        let due = transmission(sent) + self.rtt + window;
+    fn remaining(&self, now: Instant, segment: &Sent, window: Duration) -> Option<Duration> {
+        let due = transmission(segment) + self.rtt + window;
         (due > now).then(|| due.since(now))
     }
 
     /// Returns whether a segment was sent within the last round-trip time. A timeout does not mark
     /// such a segment as lost.
-    pub(super) fn is_recent(&self, now: Instant, sent: &Sent) -> bool {
-        self.remaining(now, sent, Duration::ZERO).is_some()
+    pub(super) fn is_recent(&self, now: Instant, segment: &Sent) -> bool {
+        self.remaining(now, segment, Duration::ZERO).is_some()
     }
 
     /// Adapts the reordering window once per round trip (`tcp_rack_update_reo_wnd`). If duplicates
@@ -157,7 +157,7 @@ impl Rack {
 /// of transmissions needs no parts, because later parts of a train have higher sequence numbers.
 #[inline]
 fn transmission(segment: &Sent) -> Instant {
-    segment.sent + BETWEEN_PARTS * u64::from(segment.part)
+    segment.sent_at + BETWEEN_PARTS * u64::from(segment.part)
 }
 
 impl Linux {

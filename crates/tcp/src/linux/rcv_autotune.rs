@@ -10,13 +10,13 @@ use aqmlab_core::hint::rare;
 use aqmlab_core::{Duration, Instant, TcpHeader};
 
 use super::Linux;
-use super::tso::MAX_TCP_HEADER;
+use super::tso::{MAX_TCP_HEADER, SHARED_INFO, SK_BUFF};
 use crate::Profile;
 use crate::tcb::Tcb;
 
-/// The memory in bytes of a segment beyond its payload, as right-sizing counts it: `SKB_TRUESIZE`
-/// of the header space.
-const TRUE_SIZE: u64 = 576 + MAX_TCP_HEADER;
+/// The memory in bytes of a segment beyond its payload, as right-sizing counts it (`SKB_TRUESIZE`
+/// of the payload and [`MAX_TCP_HEADER`]).
+const OVERHEAD: u64 = MAX_TCP_HEADER + SK_BUFF + SHARED_INFO;
 
 /// The state of right-sizing.
 #[derive(Debug)]
@@ -167,7 +167,7 @@ impl Linux {
         let window = u128::from(steady) + 2 * growth;
         // The memory of a full-sized segment is increased until the part of it that is offered as
         // window is at least the payload.
-        let mut memory = advmss + TRUE_SIZE;
+        let mut memory = advmss + OVERHEAD;
         while self.rcv_window.window_in(memory) < advmss {
             memory += 128;
         }

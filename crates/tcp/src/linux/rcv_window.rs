@@ -17,6 +17,8 @@ use aqmlab_core::hint::rare;
 
 use super::Linux;
 use crate::Profile;
+use crate::negotiated::{MAX_SHIFT, MAX_WINDOW};
+use crate::segment::HEADERS;
 use crate::tcb::Tcb;
 
 /// The receive buffer and the window derived from it. Sizes and windows are in bytes.
@@ -86,7 +88,7 @@ impl RcvWindow {
 
     /// Sets the window and its scale for a SYN (`tcp_select_initial_window`).
     fn offer(&mut self, tcb: &mut Tcb) {
-        let mss = u64::from((tcb.mtu - 40 - tcb.options.fixed_len()).max(1));
+        let mss = u64::from((tcb.mtu - HEADERS - tcb.options.fixed_len()).max(1));
         let mut space = self.window_in(self.buffer);
         if self.is_fixed {
             self.clamp = space;
@@ -94,14 +96,14 @@ impl RcvWindow {
         if space > mss {
             space -= space % mss;
         }
-        tcb.rcv.wnd = space.min(65_535);
+        tcb.rcv.wnd = space.min(MAX_WINDOW);
         let largest = if self.is_fixed { space } else { tcb.profile.receive_buffer_max };
         tcb.options.rcv_shift = if tcb.profile.window_scale {
-            (space.max(largest).max(1).ilog2().saturating_sub(15)).min(14) as u8
+            (space.max(largest).max(1).ilog2().saturating_sub(15)).min(u32::from(MAX_SHIFT)) as u8
         } else {
             0
         };
-        self.clamp = self.clamp.min(65_535 << tcb.options.rcv_shift);
+        self.clamp = self.clamp.min(MAX_WINDOW << tcb.options.rcv_shift);
         self.ssthresh = tcb.rcv.wnd;
     }
 
@@ -223,7 +225,7 @@ impl Linux {
             window = expressible(open, shift);
         }
         tcb.rcv.advertise(window);
-        window.min(65_535 << shift) as u32
+        window.min(MAX_WINDOW << shift) as u32
     }
 
     /// Grows the limit of the window by two full-sized segments, as far as the buffer has space. If

@@ -1,4 +1,6 @@
-//! The congestion state machine: `tcp_fastretrans_alert`, and its state transitions.
+//! The congestion state machine and its transitions.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_fastretrans_alert` and its callees).
 
 use aqmlab_core::{Duration, TcpHeader};
 
@@ -287,6 +289,8 @@ impl Linux {
         }
     }
 
+    /// Processes an acknowledgement that does not begin recovery: reduces the window after an ECN
+    /// echo, and otherwise returns to the open state if possible (`tcp_try_to_open`).
     fn try_to_open(&mut self, tcb: &mut Tcb, ece: bool) {
         self.cleanup_retrans_stamp(tcb);
         if ece {

@@ -36,7 +36,7 @@ impl Linux {
     /// (`tcp_xmit_retransmit_queue`).
     pub(super) fn retransmit_lost(&mut self, tcb: &mut Tcb) {
         let Some(head) = tcb.board.front_id() else { return };
-        let mut id = tcb.board.hint().unwrap_or(head);
+        let mut id = tcb.board.retransmit_hint().unwrap_or(head);
         let mut past_hole = false;
         let mut rearms = false;
         while tcb.board.holds(id) {
@@ -44,7 +44,7 @@ impl Linux {
                 break;
             }
             if !past_hole {
-                tcb.board.set_hint(id);
+                tcb.board.set_retransmit_hint(id);
             }
             if !tcb.has_cwnd_space() || !tcb.board.has_lost_to_send() {
                 break;
@@ -69,7 +69,7 @@ impl Linux {
     }
 
     /// Retransmits a segment and tags it R. Returns whether the peer's window allowed the
-    /// transmission.
+    /// transmission (`tcp_retransmit_skb`).
     pub(super) fn retransmit(&mut self, tcb: &mut Tcb, id: u32) -> bool {
         if !self.resend(tcb, id) {
             return false;
@@ -79,8 +79,9 @@ impl Linux {
         true
     }
 
-    /// Sends a segment again. Returns whether the peer's window allowed the transmission. A window
-    /// that the peer has reduced still allows the head, as a probe.
+    /// Sends a segment again, without the tag R. Returns whether the peer's window allowed the
+    /// transmission. A window that the peer has reduced still allows the head, as a probe
+    /// (`__tcp_retransmit_skb`).
     pub(super) fn resend(&mut self, tcb: &mut Tcb, id: u32) -> bool {
         let sent = *tcb.board.get(id);
         if sent.seq >= tcb.snd.window_end() && sent.seq != tcb.snd.una {

@@ -1,4 +1,10 @@
-//! The retransmission timer: `tcp_set_xmit_timer`, `tcp_rearm_rto`, `tcp_retransmit_timer`.
+//! The retransmission timer.
+//!
+//! Sources: RFC 6298 §5; Linux 6.1 `tcp_set_xmit_timer`, `tcp_rearm_rto`, `tcp_retransmit_timer`.
+//!
+//! Difference, pinned by a test: while the peer's window is closed, retransmissions never end.
+//! Linux gives up if no acknowledgement has arrived for twice the maximum timeout
+//! (`tcp_rtx_probe0_timed_out`).
 
 use aqmlab_core::Duration;
 
@@ -9,11 +15,11 @@ use crate::timers::XmitTimer;
 
 impl Tcb {
     /// Returns the time until the retransmission timeout of the head, which counts from its last
-    /// transmission; zero if the timeout has passed.
+    /// transmission; zero if the timeout has passed (`tcp_rto_delta_us`).
     #[inline]
     pub(super) fn until_timeout(&self) -> Duration {
-        let sent = self.board.front().map_or(self.now(), |front| front.sent);
-        (sent + self.rtt.rto).since(self.now())
+        let sent_at = self.board.front().map_or(self.now(), |front| front.sent_at);
+        (sent_at + self.rtt.rto).since(self.now())
     }
 
     /// Sets the transmission timer. The wait until the next departure is added to `span`.
@@ -41,7 +47,7 @@ impl Tcb {
 
 impl Linux {
     /// Sets the timer for a tail loss probe or, if no probe is permitted, for the retransmission
-    /// timeout.
+    /// timeout (`tcp_set_xmit_timer`).
     #[inline]
     pub(super) fn set_xmit_timer(&mut self, tcb: &mut Tcb) {
         if !self.schedule_loss_probe(tcb, TimeoutFrom::Now) {
@@ -54,8 +60,7 @@ impl Linux {
     pub(super) fn on_retransmission_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         let Some(head) = tcb.board.front_id() else { return };
-        // If the peer reduced its window to zero, retransmissions probe the window and never give
-        // up.
+        // If the peer reduced its window to zero, retransmissions probe the window.
         let probes = tcb.snd.wnd == 0;
         if !probes {
             tcb.stats.rtos += 1;
@@ -88,5 +93,31 @@ impl Linux {
         let linear = retries.saturating_sub(doublings).saturating_mul(most.as_millis());
         let waited = tcb.clock.timestamp().wrapping_sub(stamp);
         u64::from(waited) >= exponential.saturating_add(linear)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::linux::testing;
+    use crate::state::State;
+
+    /// Tests the difference stated in the head: a closed window keeps the connection, and an open
+    /// window of a silent peer does not.
+    #[test]
+    fn retransmissions_into_a_closed_window_never_end() {
+        for (wnd, state) in [(0, State::Established), (100_000, State::Closed)] {
+            let (mut linux, mut tcb) = testing::open("reno");
+            testing::send(&mut tcb, 1);
+            tcb.snd.wnd = wnd;
+            for _ in 0..30 {
+                tcb.arm_rto();
+                tcb.clock.set(tcb.timers.xmit_at);
+                linux.on_retransmission_timer(&mut tcb);
+                if tcb.state == State::Closed {
+                    break;
+                }
+            }
+            assert_eq!(tcb.state, state, "a window of {wnd} bytes");
+        }
     }
 }

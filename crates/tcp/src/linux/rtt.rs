@@ -105,7 +105,7 @@ impl RttEstimator {
     #[inline(always)]
     fn set_rto(&self, rtt: &mut Rtt, clock: &Clock) {
         let rto = match self.rule {
-            RtoRule::Linux => clock.round(Duration::from_nanos(rtt.srtt8 / 8 + rtt.rttvar4)),
+            RtoRule::Linux => clock.round_up(Duration::from_nanos(rtt.srtt8 / 8 + rtt.rttvar4)),
             RtoRule::Rfc6298 => {
                 rare();
                 let variation = Duration::from_nanos(rtt.rttvar4).max(clock.tick());

@@ -1,5 +1,6 @@
-//! The removal of acknowledged segments, and the samples from them: `tcp_clean_rtx_queue`,
-//! `tcp_ack_update_rtt`.
+//! The removal of acknowledged segments, and the samples from them.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_clean_rtx_queue`, `tcp_ack_update_rtt`).
 
 use aqmlab_core::{Duration, Instant, TcpHeader};
 
@@ -65,7 +66,7 @@ impl Linux {
         } else if let (true, Some(rtt), Some(front)) = (measured, sack_rtt, tcb.board.front()) {
             // Data that was sent after the head's last transmission does not restart the timer,
             // because it could delay the timeout indefinitely.
-            if rtt > now.since(front.sent) {
+            if rtt > now.since(front.sent_at) {
                 ack.set(flag::SET_XMIT_TIMER);
             }
         }
@@ -97,7 +98,7 @@ impl Linux {
         self.rack.advance(tcb, &last);
         tcb.rate.on_delivered(&mut last, &mut ack.rate);
         let now = tcb.clock.now;
-        ack.cc_rtt = Some(now.since(last.sent));
+        ack.cc_rtt = Some(now.since(last.sent_at));
         let is_lone = acked.packets == 1
             && acked.bytes < u64::from(tcb.window.mss)
             && ack.rate.prior_delivered + 1 == tcb.rate.delivered;
@@ -134,8 +135,8 @@ impl Linux {
             if flags & ANY_RETRANS != 0 {
                 ack.set(flag::RETRANS_DATA_ACKED);
             } else if flags & SACKED == 0 {
-                removed.first = removed.first.or(Some(sent.sent));
-                removed.last = Some(sent.sent);
+                removed.first = removed.first.or(Some(sent.sent_at));
+                removed.last = Some(sent.sent_at);
                 removed.lowest = removed.lowest.or(Some(sent.seq));
                 if sent.end() <= self.recovery.high_seq() {
                     ack.set(flag::ORIG_SACK_ACKED);
@@ -143,7 +144,7 @@ impl Linux {
             }
             if flags & SACKED == 0 && tcb.options.sack {
                 tcb.rate.delivered += 1;
-                if !is_spurious_retransmission(flags, sent.sent, header) {
+                if !is_spurious_retransmission(flags, sent.sent_at, header) {
                     self.rack.advance(tcb, &sent);
                 }
             }
@@ -216,10 +217,10 @@ impl Linux {
 }
 
 /// Returns whether the peer's echo shows that a segment arrived before its retransmission at
-/// `sent`.
+/// `sent_at`.
 #[inline]
-fn is_spurious_retransmission(flags: u8, sent: Instant, header: &TcpHeader) -> bool {
-    flags & ANY_RETRANS != 0 && echoes_before(header, Clock::timestamp_of(sent))
+fn is_spurious_retransmission(flags: u8, sent_at: Instant, header: &TcpHeader) -> bool {
+    flags & ANY_RETRANS != 0 && echoes_before(header, Clock::timestamp_of(sent_at))
 }
 
 /// Returns whether the peer echoes a timestamp that is earlier than `stamp`.

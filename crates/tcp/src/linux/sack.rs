@@ -1,4 +1,6 @@
-//! The tagging of selectively acknowledged segments: `tcp_sacktag_write_queue`.
+//! The tagging of selectively acknowledged segments.
+//!
+//! Source: Linux 6.1 `net/ipv4/tcp_input.c` (`tcp_sacktag_write_queue` and its callees).
 //!
 //! As in Linux, the stack stores the blocks of the last acknowledgement, so it walks only the new
 //! part of a block. A binary search finds the start of that part.
@@ -7,13 +9,14 @@ use aqmlab_core::TcpHeader;
 
 use super::Linux;
 use super::ack::{AckState, flag};
+use crate::common::sack_report::OPTION_BLOCKS;
 use crate::common::scoreboard::{ANY_RETRANS, LOST, RETRANS, SACKED, Sent, fresh_parts};
 use crate::state::CaState;
 use crate::tcb::Tcb;
 
 /// The valid blocks of one acknowledgement, in sequence order.
 struct Blocks {
-    list: [(u64, u64); 4],
+    list: [(u64, u64); OPTION_BLOCKS],
     count: usize,
     /// The index of the block that reports a duplicate, if there is one.
     duplicate: Option<usize>,
@@ -108,7 +111,7 @@ impl Linux {
         has_duplicate: bool,
         prior_una: u64,
     ) -> Blocks {
-        let mut blocks = Blocks { list: [(0, 0); 4], count: 0, duplicate: None };
+        let mut blocks = Blocks { list: [(0, 0); OPTION_BLOCKS], count: 0, duplicate: None };
         for (i, (start, end)) in header.sack.iter(header.ack).enumerate() {
             let is_duplicate = has_duplicate && i == 0;
             if !self.is_valid_block(tcb, start, end, is_duplicate) || end <= prior_una {
@@ -213,8 +216,8 @@ impl Linux {
                 if sent.end() <= self.recovery.high_seq() {
                     ack.set(flag::ORIG_SACK_ACKED);
                 }
-                ack.first_sacked = ack.first_sacked.or(Some(sent.sent));
-                ack.last_sacked = Some(sent.sent);
+                ack.first_sacked = ack.first_sacked.or(Some(sent.sent_at));
+                ack.last_sacked = Some(sent.sent_at);
             }
             tcb.board.unmark_lost(id);
         }

@@ -8,7 +8,7 @@ use super::tso::GSO_MAX;
 use crate::tcb::Tcb;
 
 /// The maximum number of bytes that the modelled application passes to one `write`.
-const WRITE: u64 = 65_536;
+const MAX_WRITE: u64 = 65_536;
 
 /// Whether data begins a `write` or continues it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +19,10 @@ pub(super) enum Part {
 
 impl Tcb {
     /// Returns the maximum payload of one `skb` in bytes: whole segments, at least one, of at most
-    /// [`GSO_MAX`] and half of the peer's largest window. A window of at most 536 bytes is not
-    /// halved. Without bursts, the result is one segment (`tcp_xmit_size_goal`).
+    /// [`GSO_MAX`] and [`Self::half_window`]. Without bursts, the result is one segment
+    /// (`tcp_xmit_size_goal`).
     fn size_goal(&self, mss: u32) -> u64 {
-        let window = self.snd.max_window;
-        let half = if window > 536 { window / 2 } else { window };
+        let half = self.half_window();
         let most = if self.profile.bursts { GSO_MAX } else { u64::from(mss) };
         let goal = if half > 0 { most.min(half) } else { most };
         let mss = u64::from(mss);
@@ -63,7 +62,7 @@ impl Linux {
     pub(super) fn append(&mut self, tcb: &mut Tcb, bytes: u64) -> u64 {
         let mut taken = 0;
         while taken < bytes {
-            match self.write_once(tcb, (bytes - taken).min(WRITE)) {
+            match self.write_once(tcb, (bytes - taken).min(MAX_WRITE)) {
                 0 => break,
                 some => taken += some,
             }
@@ -79,11 +78,11 @@ impl Linux {
             return;
         }
         tcb.check_app_limited();
-        let mut left = WRITE;
+        let mut left = MAX_WRITE;
         loop {
             match self.write_once(tcb, left) {
                 0 => break,
-                taken if taken == left => left = WRITE,
+                taken if taken == left => left = MAX_WRITE,
                 taken => left -= taken,
             }
         }

@@ -19,7 +19,7 @@ use aqmlab_core::hint::rare;
 
 use super::Linux;
 use super::sendmsg::Part;
-use super::tso::MAX_TCP_HEADER;
+use super::tso::{MAX_TCP_HEADER, SHARED_INFO, SK_BUFF};
 use crate::tcb::Tcb;
 use crate::{Event, Profile};
 
@@ -27,10 +27,6 @@ use crate::{Event, Profile};
 const DOUBLED: u64 = 2;
 /// The maximum payload in bytes before the connection is open, unless the user fixed the buffer.
 const UNOPENED: u64 = 1 << 16;
-/// The aligned size of `struct skb_shared_info` in bytes.
-const SHARED_INFO: u64 = 320;
-/// The aligned size of `struct sk_buff` in bytes. `SKB_TRUESIZE(0)` is `SKB` plus [`SHARED_INFO`].
-const SKB: u64 = 256;
 
 /// An `skb` of the write queue.
 #[derive(Clone, Copy, Debug)]
@@ -182,7 +178,7 @@ impl SendBuffer {
         let segments = tcb.cwnd_segments().max(10).max(u64::from(degree) + 1);
         self.grown_for = segments;
         let mss = u64::from(tcb.options.mss_clamp.max(tcb.window.mss));
-        let segment = (mss + MAX_TCP_HEADER + SHARED_INFO).next_power_of_two() + SKB;
+        let segment = (mss + MAX_TCP_HEADER + SHARED_INFO).next_power_of_two() + SK_BUFF;
         let wanted = (tcb.cc.sndbuf_windows() * segments).saturating_mul(segment);
         self.limit = self.limit.max(wanted.min(tcb.profile.send_buffer_max));
     }

@@ -36,7 +36,7 @@ pub(super) fn open(cc: &str) -> (Linux, Tcb) {
 pub(super) fn send(tcb: &mut Tcb, segments: u32) {
     for _ in 0..segments {
         let mut sent = Sent::new(tcb.snd.nxt, 1_448, 0);
-        sent.sent = Instant::ZERO;
+        sent.sent_at = Instant::ZERO;
         tcb.snd.nxt = sent.end();
         tcb.snd.max = tcb.snd.nxt;
         tcb.board.push(sent);

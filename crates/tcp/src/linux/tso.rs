@@ -23,6 +23,10 @@ use crate::tcb::Tcb;
 /// The space in bytes that Linux reserves for headers: 320 in kernels with wireless networks, and
 /// 256 in kernels without, such as the cloud kernel that validates the simulator.
 pub(super) const MAX_TCP_HEADER: u64 = 256;
+/// The aligned size of `struct skb_shared_info` in bytes.
+pub(super) const SHARED_INFO: u64 = 320;
+/// The aligned size of `struct sk_buff` in bytes.
+pub(super) const SK_BUFF: u64 = 256;
 /// The maximum number of bytes that an interface accepts at once: 64 KiB minus one byte and the
 /// space for headers (`sk_gso_max_size`).
 pub(super) const GSO_MAX: u64 = 65_536 - 1 - MAX_TCP_HEADER;
@@ -181,7 +185,7 @@ impl Linux {
             return false;
         }
         let srtt = tcb.rtt.srtt().unwrap_or(Duration::ZERO);
-        if (oldest.sent + srtt).since(now) > DEFER_LIMIT.min(srtt / 2) {
+        if (oldest.sent_at + srtt).since(now) > DEFER_LIMIT.min(srtt / 2) {
             return false;
         }
         if by_cwnd < by_peer && by_cwnd <= head.bytes {

@@ -26,7 +26,8 @@ use aqmlab_core::hint::rare;
 use super::Linux;
 use crate::tcb::Tcb;
 
-/// The memory of a full-sized segment in Linux in bytes, including its header and bookkeeping.
+/// The memory of a full-sized segment in bytes, including its header and bookkeeping
+/// (`skb->truesize` with many drivers). The driver's reports must use the same value.
 const SEGMENT_MEMORY: u64 = 2_304;
 
 /// The connection's segments in the queue of its host.
@@ -177,11 +178,9 @@ impl Tcb {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::Bytes;
-
+    use super::*;
     use crate::Profile;
-    use crate::linux::{Linux, testing};
-    use crate::tcb::Tcb;
+    use crate::linux::testing;
 
     /// Returns the part of each of `bursts` bursts of `segments` segments.
     fn parts(linux: &mut Linux, tcb: &Tcb, segments: u64, bursts: usize) -> Vec<u8> {
@@ -216,13 +215,13 @@ mod tests {
     #[test]
     fn two_bursts_may_always_wait_and_a_millisecond_of_a_fast_flow() {
         let (_, mut tcb) = testing::open("reno");
-        assert_eq!(tcb.tsq_bound(), Some(2 * 2 * 2_304));
+        assert_eq!(tcb.tsq_bound(), Some(2 * 2 * SEGMENT_MEMORY));
         tcb.rtt.srtt8 = 80_000_000;
         tcb.window.cwnd = 1_000;
         tcb.window.ssthresh = 1_000;
         // 1.2 windows of 1.448 MB in 10 ms are 173.76 MB/s. 1/1024 s of that rate may be queued.
         // Two bursts of 45 segments are more than this, so they are the limit.
-        assert_eq!(tcb.tsq_bound(), Some(2 * 45 * 2_304));
+        assert_eq!(tcb.tsq_bound(), Some(2 * 45 * SEGMENT_MEMORY));
         tcb.window.ssthresh = u64::MAX;
         assert_eq!(tcb.tsq_bound(), Some(289_600_000 >> 10));
         tcb.window.cwnd = 1_000_000;
@@ -235,9 +234,9 @@ mod tests {
     fn a_small_write_does_not_wait_for_the_segments_in_the_queue() {
         let (mut linux, mut tcb) = testing::open("reno");
         testing::send(&mut tcb, 2);
-        linux.note_waiting(&mut tcb, Bytes(2 * 2_304));
+        linux.note_waiting(&mut tcb, Bytes(2 * SEGMENT_MEMORY));
         assert!(!linux.must_wait(&mut tcb));
-        linux.note_waiting(&mut tcb, Bytes(4 * 2_304));
+        linux.note_waiting(&mut tcb, Bytes(4 * SEGMENT_MEMORY));
         assert!(linux.must_wait(&mut tcb));
     }
 

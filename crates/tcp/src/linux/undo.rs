@@ -13,6 +13,7 @@ use aqmlab_core::TcpHeader;
 use super::Linux;
 use super::rtx_queue::echoes_before;
 use crate::cc::CcEvent;
+use crate::common::scoreboard::EVER_RETRANS;
 use crate::tcb::Tcb;
 
 /// The state that undoing a reduction restores, and the evidence for undoing it.
@@ -136,6 +137,7 @@ impl Linux {
         }
     }
 
+    /// Returns whether an acknowledgement shows that the reduction was spurious (`tcp_may_undo`).
     fn may_undo(&self, tcb: &Tcb, header: &TcpHeader) -> bool {
         let duplicated = tcb.profile.undo && self.undo.all_duplicates();
         self.undo.is_possible() && (duplicated || self.is_packet_delayed(tcb, header))
@@ -158,14 +160,14 @@ impl Linux {
         tcb.notify(CcEvent::Undone);
     }
 
-    /// Removes all tags L, and undoes the reduction.
+    /// Removes all tags L, and undoes the reduction (`tcp_undo_cwnd_reduction` with `unmark_loss`).
     fn undo_losses(&mut self, tcb: &mut Tcb) {
         tcb.board.clear_lost();
         self.undo_reduction(tcb);
     }
 
     /// Undoes the reduction if it was spurious, and ends recovery unless a connection without SACK
-    /// must keep its state for now. Returns whether the state is kept.
+    /// must keep its state for now. Returns whether the state is kept (`tcp_try_undo_recovery`).
     pub(super) fn try_undo_recovery(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> bool {
         if self.may_undo(tcb, header) {
             self.undo_reduction(tcb);
@@ -180,7 +182,8 @@ impl Linux {
         false
     }
 
-    /// If every retransmission was reported as a duplicate, undoes the reduction and returns true.
+    /// If every retransmission was reported as a duplicate, undoes the reduction and returns true
+    /// (`tcp_try_undo_dsack`).
     pub(super) fn try_undo_by_dsack(&mut self, tcb: &mut Tcb) -> bool {
         let duplicated = tcb.profile.undo && self.undo.all_duplicates();
         if !self.undo.is_possible() || !duplicated {
@@ -192,7 +195,7 @@ impl Linux {
     }
 
     /// Undoes the reduction after a timeout, if an acknowledgement or F-RTO's `proof` shows that
-    /// the timeout was spurious. Returns whether the reduction was undone.
+    /// the timeout was spurious. Returns whether the reduction was undone (`tcp_try_undo_loss`).
     pub(super) fn try_undo_loss(&mut self, tcb: &mut Tcb, header: &TcpHeader, proof: Frto) -> bool {
         let proven = proof == Frto::Proven;
         if !proven && !self.may_undo(tcb, header) {
@@ -211,7 +214,7 @@ impl Linux {
     }
 
     /// Undoes a reduction during fast recovery, if a partial acknowledgement shows that the
-    /// reduction was spurious. In this case also records reordering.
+    /// reduction was spurious. In this case also records reordering (`tcp_try_undo_partial`).
     pub(super) fn try_undo_partial(
         &mut self,
         tcb: &mut Tcb,
@@ -233,7 +236,7 @@ impl Linux {
 
     /// Returns whether a connection without SACK must keep its state. It does so until data above
     /// `high_seq` is acknowledged, so that duplicates of old data do not start another recovery
-    /// (RFC 6582 §3.2).
+    /// (RFC 6582 §3.2; `tcp_is_non_sack_preventing_reopen`).
     fn must_stay_without_sack(&mut self, tcb: &Tcb) -> bool {
         let stays = tcb.snd.una == self.recovery.high_seq() && !tcb.options.sack;
         if stays {
@@ -263,7 +266,6 @@ pub(super) enum PartialUndo {
 /// Returns whether a retransmission is in flight, or the head was ever retransmitted
 /// (`tcp_any_retrans_done`).
 pub(super) fn has_retransmitted(tcb: &Tcb) -> bool {
-    use crate::common::scoreboard::EVER_RETRANS;
     tcb.board.retrans_out() > 0 || tcb.board.front().is_some_and(|front| front.is(EVER_RETRANS))
 }
 

@@ -14,11 +14,13 @@ use crate::timers::XmitTimer;
 /// maximum timeout to its minimum timeout, plus one (`tcp_probe0_when`).
 const MAX_DOUBLINGS: u32 = 10;
 
-/// The backoff of the probes.
+/// The backoff of the probes, and their number.
 #[derive(Debug, Default)]
 pub(super) struct ZeroWindow {
     /// The number of doublings of the timer (`icsk_backoff`).
     backoff: u32,
+    /// The number of probes since the last acknowledgement (`icsk_probes_out`).
+    unanswered: u64,
 }
 
 impl ZeroWindow {
@@ -53,8 +55,10 @@ impl Tcb {
 
 impl Linux {
     /// Processes an acknowledgement while nothing is outstanding. If the next segment fits into the
-    /// peer's window, probing ends; otherwise it continues (`tcp_ack_probe`).
+    /// peer's window, probing ends; otherwise it continues (`tcp_ack_probe`). Probes are sent only
+    /// while nothing is outstanding, so other acknowledgements need not reset their number.
     pub(super) fn process_probe_ack(&mut self, tcb: &mut Tcb) {
+        self.zero_window.unanswered = 0;
         if !tcb.snd.has_unsent() {
             return;
         }
@@ -69,10 +73,15 @@ impl Linux {
     }
 
     /// Handles the expiry of the persist timer: sends a probe, and sets the timer for the next
-    /// probe (`tcp_probe_timer`).
+    /// probe. Gives up the connection if too many probes are unanswered (`tcp_probe_timer`).
     pub(super) fn on_persist_timer(&mut self, tcb: &mut Tcb) {
         tcb.timers.stop_xmit();
         if !tcb.board.is_empty() || !tcb.snd.has_unsent() {
+            self.zero_window.unanswered = 0;
+            return;
+        }
+        if self.zero_window.unanswered >= tcb.profile.retries {
+            tcb.die();
             return;
         }
         tcb.stats.window_probes += 1;
@@ -85,12 +94,13 @@ impl Linux {
             self.emit(tcb, (old, 0), TcpFlags::default(), Transmission::Original);
         }
         if tcb.board.is_empty() {
+            self.zero_window.unanswered += 1;
             if u64::from(self.zero_window.backoff) < tcb.profile.retries {
                 self.zero_window.backoff += 1;
             }
             tcb.arm_paced(XmitTimer::Persist, self.zero_window.span(tcb));
         } else {
-            self.zero_window.reset();
+            self.zero_window = ZeroWindow::default();
         }
     }
 }
@@ -99,6 +109,7 @@ impl Linux {
 mod tests {
     use super::*;
     use crate::linux::testing;
+    use crate::state::State;
 
     /// Tests that a probe sends the head of the queue as it is, with PSH, if the window has room
     /// for all of it (`tcp_write_wakeup`).
@@ -118,5 +129,22 @@ mod tests {
             assert!(flags.has(TcpFlags::PSH) && tcb.snd.fin_sent == fin);
             assert_eq!(tcb.snd.nxt, segment.header.end());
         }
+    }
+
+    /// Tests that a host gives up after `retries` probes without an acknowledgement
+    /// (`tcp_probe_timer`). The acknowledgement before the eleventh probe restarts the count.
+    #[test]
+    fn a_peer_that_answers_no_probe_is_given_up() {
+        let (mut linux, mut tcb) = testing::open("reno");
+        tcb.snd.extend(1_000);
+        let mut probes = 0;
+        while tcb.state == State::Established && probes < 100 {
+            if probes == 10 {
+                linux.process_probe_ack(&mut tcb);
+            }
+            linux.on_persist_timer(&mut tcb);
+            probes = tcb.stats.window_probes;
+        }
+        assert_eq!(probes, 10 + tcb.profile.retries);
     }
 }

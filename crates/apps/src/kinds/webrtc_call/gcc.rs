@@ -41,6 +41,7 @@ mod trendline;
 
 /// The time between calls of [`Gcc::process`].
 pub(crate) const PROCESS_EVERY: Duration = Duration::from_millis(25);
+/// The pacing rate, as a multiple of the target rate.
 const PACING: f64 = 2.5;
 /// The time without reports after which the trend restarts.
 const STREAM_TIMEOUT: Duration = Duration::from_secs(2);

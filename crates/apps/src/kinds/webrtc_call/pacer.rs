@@ -19,10 +19,15 @@ use super::wire::VideoPacket;
 
 mod probing;
 
+/// The debt below which packets are sent at once, as a time at the pacing rate in seconds.
 const BURST_S: f64 = 0.04;
+/// The upper limit of that debt in bytes.
 const BURST_BYTES: f64 = 63_000.0;
+/// The largest debt, as a time at its rate in seconds.
 const MOST_DEBT_S: f64 = 0.5;
+/// The time in seconds within which the queue must be sent. A longer queue raises the rate.
 const QUEUE_LIMIT_S: f64 = 2.0;
+/// The padding that is sent at once, as a time at the padding rate in seconds.
 const PADDING_S: f64 = 0.005;
 /// A retransmitted packet serves as padding if it is at most this many times as large as the
 /// padding that is due (`rtp_sender.cc`).
@@ -66,13 +71,21 @@ impl Sizes {
 #[derive(Debug)]
 pub(crate) struct Pacer {
     sizes: Sizes,
+    /// The pacing rate in bit/s.
     bps: f64,
+    /// The rate up to which padding is added, in bit/s.
     padding_bps: f64,
+    /// The bytes sent ahead of the pacing rate.
     debt: f64,
+    /// The bytes sent ahead of the padding rate.
     padding_debt: f64,
+    /// The time for which the debts were last computed.
     last: Instant,
+    /// The queued retransmissions, each with its arrival time.
     rtx: VecDeque<(Instant, VideoPacket)>,
+    /// The queued new packets, each with its arrival time.
     video: VecDeque<(Instant, VideoPacket)>,
+    /// The size of the queued packets in bytes, with their headers.
     queued_bytes: f64,
     /// The sum of the arrival times of the queued packets, in seconds.
     queued_since: f64,

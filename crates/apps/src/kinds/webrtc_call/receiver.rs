@@ -13,6 +13,7 @@ use super::wire::{Content, Media, VideoPacket};
 
 /// The size of a request for a key frame in bytes (RFC 4585 §6.3.1).
 const KEY_REQUEST: u32 = 12 + SRTCP;
+
 /// The state of this end as the sender of the other direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reverse {

@@ -20,7 +20,10 @@ mod jitter;
 mod kalman;
 mod timestamp_extrapolator;
 
+/// The time that the renderer takes for a frame.
 const RENDERER: Duration = Duration::from_millis(10);
+/// The longest playout delay, and the longest time between a frame's rendering time and the present
+/// before the buffer restarts.
 const LONGEST: Duration = Duration::from_secs(10);
 
 /// Returns the time from `from` to `to` in milliseconds. It is negative if `to` is earlier.

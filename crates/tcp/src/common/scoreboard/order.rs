@@ -30,7 +30,7 @@ impl Scoreboard {
         self.linked_until = self.linked_until.max(id + 1);
         self.split_skb(id);
         let sent = self.get_mut(id);
-        (sent.sent, sent.part) = (now, 0);
+        (sent.sent_at, sent.part) = (now, 0);
         sent.flags |= LISTED | EVER_RETRANS;
         self.append(id);
         self.get_mut(id)

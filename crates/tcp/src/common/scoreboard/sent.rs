@@ -30,7 +30,7 @@ pub struct Sent {
     /// The sequence number of the segment's first byte.
     pub seq: u64,
     /// The time of the segment's last transmission.
-    pub sent: Instant,
+    pub sent_at: Instant,
     /// The start of the sending interval that the segment ends, for delivery rates.
     pub(crate) first_tx: Instant,
     /// The time of the last delivery before the segment's transmission. Once a selective
@@ -62,7 +62,7 @@ impl Sent {
     pub const fn new(seq: u64, len: u32, flags: u8) -> Self {
         Self {
             seq,
-            sent: Instant::ZERO,
+            sent_at: Instant::ZERO,
             first_tx: Instant::ZERO,
             delivered_at: Instant::ZERO,
             delivered: 0,

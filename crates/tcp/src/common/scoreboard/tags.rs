@@ -71,7 +71,7 @@ impl Scoreboard {
         if flags & SACKED != 0 {
             return false;
         }
-        self.verify_hint(id);
+        self.verify_retransmit_hint(id);
         if flags & LOST == 0 {
             self.lost_out += 1;
             self.get_mut(id).flags |= LOST;
@@ -83,10 +83,10 @@ impl Scoreboard {
 
     /// Moves the retransmission hint back to a newly lost segment. The hint may be beyond all lost
     /// segments only if all lost segments have been retransmitted.
-    fn verify_hint(&mut self, id: u32) {
-        match self.hint {
-            None if self.retrans_out >= self.lost_out => self.hint = Some(id),
-            Some(hint) if id < hint => self.hint = Some(id),
+    fn verify_retransmit_hint(&mut self, id: u32) {
+        match self.retransmit_hint {
+            None if self.retrans_out >= self.lost_out => self.retransmit_hint = Some(id),
+            Some(hint) if id < hint => self.retransmit_hint = Some(id),
             _ => {}
         }
     }
@@ -112,13 +112,13 @@ impl Scoreboard {
 
     /// Returns the id of the segment, if stored, at which the search for the next retransmission
     /// starts.
-    pub(crate) const fn hint(&self) -> Option<u32> {
-        self.hint
+    pub(crate) const fn retransmit_hint(&self) -> Option<u32> {
+        self.retransmit_hint
     }
 
     /// Makes the search for the next retransmission start at `id`.
-    pub(crate) fn set_hint(&mut self, id: u32) {
-        self.hint = Some(id);
+    pub(crate) fn set_retransmit_hint(&mut self, id: u32) {
+        self.retransmit_hint = Some(id);
     }
 
     /// Returns the id of the segment at which counting for RFC 6675 stopped, and the count, if that
@@ -141,7 +141,7 @@ impl Scoreboard {
     }
 
     pub(crate) fn clear_hints(&mut self) {
-        self.hint = None;
+        self.retransmit_hint = None;
         self.lost_hint = None;
     }
 }

@@ -66,9 +66,11 @@ pub(in crate::linux) struct AckState {
     pub(in crate::linux) reordered: u64,
     /// The number of segments that the acknowledgement delivers selectively.
     pub(in crate::linux) sack_delivered: u64,
+    /// The delivery-rate sample of the acknowledgement.
     pub(in crate::linux) rate: PendingSample,
     /// The round-trip time of the newest segment acknowledged, if it gave a sample.
     pub(in crate::linux) cc_rtt: Option<Duration>,
+    /// The number of payload bytes that the acknowledgement covers cumulatively.
     pub(in crate::linux) acked_bytes: u64,
 }
 

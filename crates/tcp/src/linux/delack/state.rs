@@ -11,20 +11,18 @@ use aqmlab_core::{TcpFlags, TcpHeader};
 use super::MAX_DELAY;
 use crate::Profile;
 use crate::common::clock::Clock;
-use crate::negotiated::NegotiatedOptions;
+use crate::negotiated::{DEFAULT_MSS, NegotiatedOptions};
 use crate::profile::DelayedAckRule;
+use crate::segment::TCP_HEADER;
 use crate::tcb::Tcb;
 
 /// The number of duplicate acknowledgements that are never compressed, so that fast retransmission
 /// starts in time (`TCP_FASTRETRANS_THRESH`).
 const UNCOMPRESSED: u32 = 3;
 
-/// The lower bound of the first estimate of the peer's segment size (`TCP_MIN_MSS`).
+/// The lower bound in bytes of the first estimate of the peer's segment size (`TCP_MIN_MSS`). The
+/// upper bound is [`DEFAULT_MSS`].
 const MIN_MSS: u32 = 88;
-/// The upper bound of the first estimate of the peer's segment size (`TCP_MSS_DEFAULT`).
-const DEFAULT_MSS: u32 = 536;
-/// The length of a TCP header without options, in bytes.
-const TCP_HEADER: u32 = 20;
 
 /// The pending acknowledgement, and the adaptive delay (`icsk_ack`).
 #[derive(Debug)]
@@ -67,13 +65,13 @@ pub(in crate::linux) struct DelayedAck {
 
 impl DelayedAck {
     pub(in crate::linux) fn new(profile: &Profile, always: bool, clock: &Clock) -> Self {
-        let least = clock.ticks(profile.delayed_ack);
+        let least = clock.covering(profile.delayed_ack);
         Self {
             rule: profile.delayed_ack_rule,
             heeds_push: profile.push_acks,
             always,
             least,
-            most: clock.ticks(profile.delayed_ack_max).max(least),
+            most: clock.covering(profile.delayed_ack_max).max(least),
             scheduled: false,
             now: false,
             pushed: false,
@@ -213,8 +211,8 @@ impl DelayedAck {
         }
         rare();
         if shrinks {
-            self.ato = Some(shorter.min(clock.ticks(rto)));
-        } else if gap > clock.ticks(rto) {
+            self.ato = Some(shorter.min(clock.covering(rto)));
+        } else if gap > clock.covering(rto) {
             // After a gap longer than the timeout, the sender has probably not restarted its
             // window. It then needs acknowledgements.
             self.raise_quick(tcb.rcv.wnd, tcb.profile.quick_acks);
@@ -273,10 +271,10 @@ impl DelayedAck {
     #[inline(always)]
     fn limited(&self, mut ato: u64, tcb: &Tcb) -> u64 {
         if !self.pingpong && !self.pushed {
-            ato = ato.min(tcb.clock.ticks(MAX_DELAY));
+            ato = ato.min(tcb.clock.covering(MAX_DELAY));
         }
         if let Some(srtt) = tcb.rtt.srtt() {
-            ato = ato.min(tcb.clock.ticks(srtt).max(self.least));
+            ato = ato.min(tcb.clock.covering(srtt).max(self.least));
         }
         ato
     }
@@ -351,7 +349,7 @@ impl DelayedAck {
                 self.pingpong = false;
                 self.ato = Some(self.least);
             } else {
-                self.ato = self.ato.map(|ato| (ato * 2).min(tcb.clock.ticks(tcb.rtt.rto)));
+                self.ato = self.ato.map(|ato| (ato * 2).min(tcb.clock.covering(tcb.rtt.rto)));
             }
         }
         self.scheduled
@@ -378,7 +376,7 @@ mod tests {
         for _ in 0..20_000 {
             let srtt = Duration::from_nanos(rng.below(600_000_000) >> rng.below(4));
             tcb.rtt.srtt8 = srtt.as_nanos() * 8;
-            let srtt_ticks = tcb.clock.ticks(srtt);
+            let srtt_ticks = tcb.clock.covering(srtt);
             let near = [srtt_ticks, HZ / 2, TCP_DELACK_MAX, rng.below(175)];
             let ato = near[rng.below(4) as usize] + rng.below(3);
             let delack = &mut linux.delack;

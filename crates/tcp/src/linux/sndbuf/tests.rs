@@ -9,11 +9,17 @@ fn connection(cc: &str, send_buffer: Option<u64>) -> (Linux, Tcb) {
     (linux, tcb)
 }
 
-/// Tests the memory that `tcp_sndbuf_expand` counts for a segment: 1460 + 256 + 320 bytes are
-/// rounded up to 2048, and the 256 bytes of `struct sk_buff` are added.
+/// The memory in bytes that `tcp_sndbuf_expand` counts for a segment of up to 1460 bytes. 1460, 256
+/// and 320 bytes are rounded up to 2048, and the 256 bytes of `struct sk_buff` are added.
+const EXPANSION: u64 = 2_048 + 256;
+
 #[test]
 fn there_is_space_for_two_windows_or_three_with_bbr() {
-    for (cc, cwnd, want) in [("reno", 10, 46_080), ("bbr", 10, 69_120), ("reno", 50, 230_400)] {
+    for (cc, cwnd, want) in [
+        ("reno", 10, 2 * 10 * EXPANSION),
+        ("bbr", 10, 3 * 10 * EXPANSION),
+        ("reno", 50, 100 * EXPANSION),
+    ] {
         let (mut linux, mut tcb) = connection(cc, None);
         tcb.window.cwnd = cwnd;
         linux.sndbuf.expand(&tcb, 3);
@@ -83,5 +89,5 @@ fn the_limit_grows_with_a_window_that_its_last_burst_fills() {
     linux.append(&mut tcb, 20 * 1_448);
     linux.push_pending(&mut tcb);
     assert_eq!(u64::from(tcb.board.in_flight()), tcb.cwnd_segments());
-    assert_eq!(linux.sndbuf.limit, 20 * 2 * 2_304);
+    assert_eq!(linux.sndbuf.limit, 20 * 2 * EXPANSION);
 }

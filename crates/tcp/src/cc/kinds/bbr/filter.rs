@@ -1,4 +1,5 @@
-//! The maximum over a window of rounds, from three samples.
+//! The maximum over a window of rounds, from three samples. `common/rtt.rs` has the same filter for
+//! a minimum over time.
 //!
 //! Source: Kathleen Nichols' windowed filter, Linux 6.1 `lib/win_minmax.c`. The filter stores three
 //! samples: the best sample, the best sample after the first, and the best sample after the second.
@@ -24,7 +25,8 @@ impl WindowedMax {
         self.0[0].value
     }
 
-    /// Adds `value`, measured in `round`, and drops samples older than `window` rounds.
+    /// Adds `value`, measured in `round`, and drops samples older than `window` rounds
+    /// (`minmax_running_max`).
     pub(super) fn update(&mut self, window: u64, round: u64, value: u64) {
         let new = Sample { round, value };
         if value >= self.0[0].value || round - self.0[2].round > window {
@@ -37,10 +39,12 @@ impl WindowedMax {
         } else if value >= self.0[2].value {
             self.0[2] = new;
         }
-        self.expire(window, new);
+        self.update_subwindows(window, new);
     }
 
-    fn expire(&mut self, window: u64, new: Sample) {
+    /// Removes expired samples, and takes the second and third samples from later parts of the
+    /// window. `new` is the newest sample (`minmax_subwin_update`).
+    fn update_subwindows(&mut self, window: u64, new: Sample) {
         let [best, second, third] = self.0;
         let age = new.round - best.round;
         if age > window {

@@ -5,12 +5,12 @@
 
 use aqmlab_core::Duration;
 
-use super::shared::{GSO_LIMIT, MARGIN_PERCENT, PACING_SHIFT};
+use super::shared::{MARGIN_PERCENT, PACING_SHIFT};
 use super::{
     BW_SCALE, BW_UNIT, Bbr, CWND_MIN_TARGET, HIGH_GAIN, INIT_CWND, Mode, RecoveryState, SCALE,
     Units,
 };
-use crate::cc::{Ack, Window};
+use crate::cc::{Ack, LARGEST_BURST, Window};
 
 /// The rate below which the minimum burst is one segment: 1.2 Mbit/s, in bytes per second.
 const MIN_TSO_RATE: u64 = 1_200_000 / 8;
@@ -62,7 +62,7 @@ impl Bbr {
 
     /// Returns the size of a burst, in the unit of the window.
     pub(super) fn burst(&self) -> u64 {
-        let bytes = (self.pacing_rate >> PACING_SHIFT).min(GSO_LIMIT);
+        let bytes = (self.pacing_rate >> PACING_SHIFT).min(LARGEST_BURST);
         (bytes / self.units.mss).max(self.least_segments()).min(127) * self.units.segment
     }
 

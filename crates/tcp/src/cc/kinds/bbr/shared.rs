@@ -30,8 +30,6 @@ pub(in crate::cc::kinds) const MARGIN_PERCENT: u64 = 1;
 /// The binary logarithm of the number of bursts per second: a burst carries the data of about a
 /// millisecond (`sk_pacing_shift`).
 pub(in crate::cc::kinds) const PACING_SHIFT: u32 = 10;
-/// The largest burst in bytes: 64 KiB minus headers.
-pub(in crate::cc::kinds) const GSO_LIMIT: u64 = 65_536 - 1 - 320;
 
 /// A mode of BBR's state machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

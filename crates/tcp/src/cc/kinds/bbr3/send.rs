@@ -10,8 +10,8 @@ use super::{
     BW_SCALE, BW_UNIT, Bbr3, CWND_MIN_TARGET, Mode, Phase, SCALE, STARTUP_PACING_GAIN, UNBOUNDED,
     UNIT,
 };
-use crate::cc::kinds::bbr::shared::{GSO_LIMIT, MARGIN_PERCENT, PACING_SHIFT};
-use crate::cc::{MIN_TSO_SEGMENTS, Window};
+use crate::cc::kinds::bbr::shared::{MARGIN_PERCENT, PACING_SHIFT};
+use crate::cc::{LARGEST_BURST, MIN_TSO_SEGMENTS, Window};
 
 /// The additional data of a burst in bytes. It is halved for each 512 µs of round-trip time.
 const GSO_MAX: u64 = 65_536;
@@ -60,7 +60,7 @@ impl Bbr3 {
     pub(super) fn burst(&self) -> u64 {
         let halvings = self.min_rtt >> RTT_SHIFT;
         let by_rtt = if halvings < 32 { GSO_MAX >> halvings } else { 0 };
-        let bytes = ((self.pacing_rate >> PACING_SHIFT) + by_rtt).min(GSO_LIMIT);
+        let bytes = ((self.pacing_rate >> PACING_SHIFT) + by_rtt).min(LARGEST_BURST);
         (bytes / self.view.mss.max(1)).max(MIN_TSO_SEGMENTS)
     }
 

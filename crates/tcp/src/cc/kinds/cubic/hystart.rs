@@ -10,7 +10,7 @@
 
 use aqmlab_core::{Duration, Instant};
 
-use crate::cc::{Ack, Window};
+use crate::cc::{Ack, LARGEST_BURST, Window};
 
 /// Grows `window` in slow start. Returns the part of `acked` beyond the threshold (RFC 5681; Linux
 /// `tcp_slow_start`).
@@ -93,8 +93,6 @@ const SAMPLES: u32 = 8;
 /// The bounds in microseconds of the rise in delay that ends slow start. The rise itself is 1/8 of
 /// the minimum delay.
 const RISE: std::ops::RangeInclusive<u64> = 4_000..=16_000;
-/// The maximum number of bytes that an interface accepts at once: 64 KiB minus the longest header.
-const GSO_MAX: u64 = 65_536 - 320 - 1;
 
 /// Linux's HyStart. Slow start ends when a train of acknowledgements is longer than half of the
 /// minimum delay, or when the delay rises. The allowance for aggregated acknowledgements permits a
@@ -173,7 +171,7 @@ fn aggregation_allowance(window: &Window, ack: &Ack) -> u64 {
     let segments = (window.cwnd.max(ack.in_flight) / window.segment).max(1);
     let per_round = segments.saturating_mul(u64::from(window.mss) * percent * 10_000);
     let rate = (per_round / srtt.as_micros().max(1)).max(1);
-    (GSO_MAX * 4 * 1_000_000 / rate).min(1_000)
+    (LARGEST_BURST * 4 * 1_000_000 / rate).min(1_000)
 }
 
 /// The lower bound of the rise in delay that slows growth. This constant and the five constants
