@@ -40,17 +40,23 @@ const LIMIT: &str = "1000";
 const SHARED: [&str; 9] =
     ["alpha", "beta", "ecn", "flows", "interval", "limit", "quantum", "target", "tupdate"];
 
-/// Returns the commands, one per line; an empty text for a gateway without a shaper.
+/// The disciplines of dummynet that have the parameters of Linux's disciplines of these names.
+const DISCIPLINES: [&str; 4] = ["codel", "pie", "fq_codel", "fq_pie"];
+
+/// Returns the commands, one per line; an empty text for a gateway without a shaper. If dummynet
+/// has the discipline of neither direction, the lines are comments, which change nothing.
 pub(crate) fn commands(gateway: &Gateway) -> String {
     let ways =
         [(&gateway.up, 1, "out xmit", "leave the home"), (&gateway.down, 2, "in recv", "arrive")];
     let mut text = String::new();
+    let mut sets_up = false;
     for (shaper, number, side, packets) in ways {
         if let Some(shaper) = shaper {
             text += &shaped(gateway, shaper, number, side, packets);
+            sets_up |= DISCIPLINES.contains(&shaper.qdisc.as_str());
         }
     }
-    if text.is_empty() { text } else { format!("{LOADED}{REMOVED}{text}") }
+    if sets_up { format!("{LOADED}{REMOVED}{text}") } else { text }
 }
 
 fn shaped(
@@ -156,5 +162,12 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("pipe 2"), "{text}");
+    }
+
+    #[test]
+    fn without_a_discipline_of_dummynet_all_lines_are_comments() {
+        let text = commands(&gateway(shaper(1_900_000, "cake")));
+        assert!(text.lines().all(|line| line.starts_with('#')), "{text}");
+        assert!(text.contains("dummynet has no discipline `cake`"), "{text}");
     }
 }
