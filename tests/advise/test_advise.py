@@ -225,6 +225,23 @@ def test_a_line_keeps_the_home_network_and_the_impairments_of_a_scenario() -> No
         assert {app.up.loss for app in one.spec.apps} == {0.01}
 
 
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("FQ-CoDel", "gateways with it: sqm-up, sqm, provider"),
+        ("cake", "gateways with it: piece-of-cake, layer-cake"),
+        ("sqn", "did you mean `sqm`?"),
+        ("xyz", "there are codel, fq-pie"),
+    ],
+)
+def test_an_unknown_gateway_gets_the_gateways_with_the_discipline_of_its_name(given, hint) -> None:
+    with pytest.raises(aqmlab.ScenarioError) as caught:
+        gateways_of(f"sqm,{given}")
+    assert caught.value.where == "--gateways"
+    assert f"`{given}`" in caught.value.problem
+    assert (caught.value.hint or "").startswith(hint)
+
+
 def test_the_other_gateways_of_a_scenario_with_cake_shape_otherwise() -> None:
     scenario = aqmlab.Scenario(
         path={"rate": "16/1 Mbit/s", "qdisc": "piece_of_cake"}, apps={"call": {"kind": "voip"}}
