@@ -225,6 +225,23 @@ def test_a_line_keeps_the_home_network_and_the_impairments_of_a_scenario() -> No
         assert {app.up.loss for app in one.spec.apps} == {0.01}
 
 
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("FQ-CoDel", "gateways with it: sqm-up, sqm, provider"),
+        ("cake", "gateways with it: piece-of-cake, layer-cake"),
+        ("sqn", "did you mean `sqm`?"),
+        ("xyz", "there are codel, fq-pie"),
+    ],
+)
+def test_an_unknown_gateway_gets_the_gateways_with_the_discipline_of_its_name(given, hint) -> None:
+    with pytest.raises(aqmlab.ScenarioError) as caught:
+        gateways_of(f"sqm,{given}")
+    assert caught.value.where == "--gateways"
+    assert f"`{given}`" in caught.value.problem
+    assert (caught.value.hint or "").startswith(hint)
+
+
 def test_the_other_gateways_of_a_scenario_with_cake_shape_otherwise() -> None:
     scenario = aqmlab.Scenario(
         path={"rate": "16/1 Mbit/s", "qdisc": "piece_of_cake"}, apps={"call": {"kind": "voip"}}
@@ -312,3 +329,33 @@ def test_advice_is_asked_from_python_and_shown_briefly(asked: Asked) -> None:
     assert "<pre>" in again._repr_html_()
     with pytest.raises(aqmlab.ScenarioError, match=r"^tiers: unknown list"):
         aqmlab.advice(HOME, tiers="nbm")
+
+
+FAIR = """
+duration = "5 s"
+path = { rate = "20/4 Mbit/s", rtt = "20 ms", qdisc = "fq_codel limit=10240" }
+[apps]
+call = { kind = "voip" }
+"""
+
+
+def test_a_gateway_that_is_equal_to_todays_is_left_out_with_a_sentence(tmp_path, capsys) -> None:
+    path = tmp_path / "fair.toml"
+    path.write_text(FAIR)
+    words = ["advise", str(path), "--tiers", "20/4", "--gateways", "sqm,codel,provider"]
+    assert cli.status_of([*words, "--seeds", "1", "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr()
+    assert "trials: 2 (1 seed)" in shown.err
+    sentences = ("sqm is the same as today.", "provider is the same as today.")
+    assert all(f"On this path, {one}" in shown.out for one in sentences)
+    assert "codel is the same" not in shown.out
+
+
+def test_a_program_of_the_gateway_is_refused(tmp_path) -> None:
+    text = (
+        FAIR.replace("fq_codel limit=10240", "layer_cake") + 'rates = { kind = "cake_autorate" }\n'
+    )
+    path = tmp_path / "auto.toml"
+    path.write_text(text)
+    with pytest.raises(aqmlab.ScenarioError, match=r"apps\.rates: `cake_autorate` is a program of"):
+        advise(AdviceQuestion(path, "20/4", "sqm", None, 1), out=tmp_path / "out")

@@ -2,9 +2,12 @@
 
 import shutil
 
+import pyarrow as pa
 import pytest
 from aqmlab.base.failures import RequestError
+from aqmlab.base.files import unfinished, write_atomically
 from aqmlab.campaign import runner as campaigns
+from aqmlab.campaign.store.parquet import table_file
 from aqmlab.cli import status_of
 from aqmlab.results.results import load
 from support.campaigns import as_if_running, bytes_of, campaign_of, grid
@@ -62,6 +65,47 @@ def test_a_campaign_does_not_begin_in_a_folder_with_a_link(tmp_path):
     with pytest.raises(RequestError, match="is a link"):
         campaigns.run(a_campaign(), tmp_path / "out", jobs=1)
     assert bytes_of(tmp_path / "outside") == before
+
+
+@pytest.mark.parametrize("place", ["absent", "present"])
+def test_a_link_in_place_of_the_lock_is_refused_and_nothing_outside_changes(tmp_path, place):
+    (tmp_path / "out" / "trials").mkdir(parents=True)
+    victim = tmp_path / "victim"
+    if place == "present":
+        victim.write_text("mine")
+    (tmp_path / "out" / "trials" / "lock").symlink_to(victim)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(RequestError, match="lock: is a link, and not one of the campaign's files"):
+        campaigns.run(a_campaign(), tmp_path / "out", jobs=1)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("place", ["absent", "present"])
+def test_a_link_in_place_of_the_exports_is_refused_and_nothing_outside_changes(
+    folder, place, capsys
+):
+    victim = folder.parent / "outside"
+    if place == "present":
+        victim.mkdir()
+    (folder / "export").symlink_to(victim)
+    assert status_of(["export", str(folder), "--csv"]) == 2
+    problem = f"{folder / 'export'}: is a link, and not one of the campaign's folders"
+    assert problem in capsys.readouterr().err
+    assert victim.exists() == (place == "present")
+    assert place == "absent" or not list(victim.iterdir())
+
+
+def test_a_partial_file_is_not_written_through_a_link(folder, tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    for path in (folder / "new", folder / "tables/flows/chunk=0009/rows.parquet"):
+        path.parent.mkdir(exist_ok=True)
+        unfinished(path).symlink_to(victim)
+    write_atomically(folder / "new", b"new")
+    with table_file(folder / "tables/flows/chunk=0009/rows.parquet", pa.schema([])):
+        pass
+    assert (folder / "new").read_bytes() == b"new"
+    assert victim.read_text() == "mine"
 
 
 @pytest.mark.parametrize("name", ["tables/flows", "tables/flows/chunk=0000"])

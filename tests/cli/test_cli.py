@@ -1,6 +1,7 @@
 import json
 import os
 import re
+from pathlib import Path
 
 import aqmlab
 import pytest
@@ -47,6 +48,19 @@ def test_the_drawing_of_figures_is_told_of(home, capsys):
     assert status_of(["report", "out"]) == 0
     shown = capsys.readouterr()
     assert shown.err.splitlines() == told and shown.out == "out/report.html\n"
+
+
+def test_one_figure_is_drawn_without_the_report(home, capsys):
+    assert status_of(["run", "home.toml", "--no-report", "--out", "out"]) == 0
+    capsys.readouterr()
+    assert status_of(["report", "out", "--figure", "cwnd_time", "--figure", "rtt_time"]) == 0
+    shown = capsys.readouterr()
+    assert shown.err.splitlines() == ["1/2 figures drawn", "2/2 figures drawn"]
+    paths = [Path(line) for line in shown.out.splitlines()]
+    assert {path.parent for path in paths} == {Path("out/figures")}
+    assert {path.suffix for path in paths} == {".png", ".svg"}
+    assert all((home / path).stat().st_size > 1_000 for path in paths)
+    assert not (home / "out" / "report.html").exists()
 
 
 def test_who_gets_what_it_needs_is_counted_for_each_condition(home, capsys):
@@ -107,6 +121,9 @@ def test_json_on_standard_output_is_nothing_but_json(home, capsys):
         (["list", "appz"], "unknown topic `appz`", "`apps`"),
         (["show", "."], "not the folder of a campaign", "aqmlab run"),
         (["report", "nowhere"], "nowhere", "aqmlab run"),
+        (["report", ".", "--figure", "rtt_tim"], "unknown figure `rtt_tim`", "`rtt_time`"),
+        (["report", ".", "--figure", "dash", "--all-figures"], "no report is written", "leave"),
+        (["report", ".", "--figure", "dash", "--out", "a.html"], "`--out` has no effect", "leave"),
         (["pcap", "home.toml", "--trial", "x"], "unknown trial `x`", "qdisc=pfifo"),
         (["spp", "a.pcap", "home.toml"], "a.pcap: there is no such file", ""),
         (["spp", "home.toml", "home.toml"], "home.toml: is not a capture: it is text", "pcapng"),

@@ -269,6 +269,18 @@ def test_what_was_varied_is_an_axis_of_numbers(tmp_path):
     assert drawing.canvas.axes[-1].get_xlabel() == "rtt (ms)"
 
 
+def test_a_varied_panel_of_a_flow_without_round_trips_says_so(tmp_path):
+    rows = [
+        ({"rtt": f"{rtt} ms"}, spec_of("pfifo", apps=[app("tone", "cbr", rtt_ms=rtt, silent=1)]))
+        for rtt in (5, 40, 200)
+    ]
+    campaigns.run(campaign_of(rows), tmp_path / "out", jobs=1)
+    (drawing,) = figures.draw(load(tmp_path / "out"), "varied")
+    delay, rate, *_ = drawing.canvas.axes
+    assert "no round trips" in [text.get_text() for text in delay.texts] and not delay.lines
+    assert rate.lines
+
+
 def test_what_has_no_one_number_stands_side_by_side(tmp_path):
     rates = [(12, 1), (12, 5), (25, 1), (25, 5)]
     campaigns.run(campaign_of(grid(("pfifo", "pie"), rates, (1,))), tmp_path / "out", jobs=1)

@@ -15,6 +15,7 @@ from aqmlab.advise.bench import Bench
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Offer, Tier, gateways_of, offer
 from aqmlab.advise.conclusion import AppWords, Conclusion, GatewayResult, Runs, concluded
+from aqmlab.advise.equal_gateways import distinct, stated
 from aqmlab.advise.facts import Facts, Sentence
 from aqmlab.advise.modem_line import line_of
 from aqmlab.advise.search import run_places, search
@@ -27,7 +28,7 @@ from aqmlab.households import loading as households
 from aqmlab.households.household import Household
 from aqmlab.households.traffic import named_apps, scenario_of
 from aqmlab.planning.overrides import checked_seeds
-from aqmlab.scenario import loading
+from aqmlab.scenario import catalogue, loading
 from aqmlab.scenario.model import Scenario, build
 
 OWN = "own"
@@ -57,7 +58,8 @@ class AdviceQuestion:
 class Advice:
     """The answer to an `AdviceQuestion`, which rests only on trials that ran.
 
-    `results` holds the result of each gateway by name. `better` is the recommended gateway, if any.
+    `results` holds the result of each gateway by name. `equal` names each gateway that gives the
+    same trials as one of `results`, with that one. `better` is the recommended gateway, if any.
     `settings` holds the commands that set up this gateway, by the kind of gateway. `seeds` and
     `trials` are the numbers of seeds and of trials.
     """
@@ -65,6 +67,7 @@ class Advice:
     title: str
     offer: Offer
     results: Mapping[str, GatewayResult]
+    equal: Mapping[str, str]
     better: GatewayResult | None
     case: GatewayCase | None
     """The recommended gateway at the tier of `settings`; `None` if no gateway is recommended."""
@@ -84,12 +87,17 @@ class Advice:
         """The tiers to choose from, from slow to fast, of which a bisection runs only some."""
         return self.offer.tiers
 
+    @property
+    def limits(self) -> Sequence[str]:
+        """The sentences on tiers that were left out and on gateways that are equal to others."""
+        return [text for text in (self.offer.limit, stated(self.equal)) if text]
+
     def __repr__(self) -> str:
         """A summary in one line."""
         return f"Advice({self.title}: {self.trials} trials, {str(self.folder)!r})"
 
     def __str__(self) -> str:
-        """The title, any sentence on tiers that were left out, and the conclusion, by line."""
+        """The title, any sentences of `limits`, and the conclusion, by line."""
         return "\n".join(self._lines())
 
     def _repr_html_(self) -> str:
@@ -104,7 +112,8 @@ class Advice:
 
     def _lines(self) -> list[str]:
         told = [one.text for one in self.sentences]
-        return [text for text in (self.title, self.offer.limit, self.headline, *told) if text]
+        texts = (self.title, *self.limits, self.headline, *told)
+        return [text for text in texts if text]
 
     def as_json(self) -> dict[str, Any]:
         """The advice as a dictionary that JSON can represent."""
@@ -117,6 +126,7 @@ class Advice:
             "left_out": [str(tier) for tier in self.offer.left_out],
             "limit": self.offer.limit,
             "gateways": {name: _plain(one) for name, one in self.results.items()},
+            "equal": dict(self.equal),
             "better": None if self.better is None else self.better.name,
             "conclusion": _as_json(self.facts),
             "headline": self.headline,
@@ -141,11 +151,13 @@ def advise(
     Raises `ScenarioError` for an invalid question.
     """
     household, scenario, name = _source(question.source)
+    _refuse_programs_of_the_gateway(scenario)
     gateways = gateways_of(question.gateways)
     setup = Setup(scenario, _line(question.line, household, scenario), gateways)
     today = _today(household)
     offered = offer(question.tiers, today, setup.line)
     tiers = offered.tiers
+    setup, equal = distinct(setup, tiers[-1])
     cases = setup.cases(tiers)
     seeds = checked_seeds(question.seeds)
     whole = setup.whole(cases, seeds)
@@ -158,7 +170,7 @@ def advise(
         for case, outcome in run_places(bench, setup, left).items():
             found[case.gateway][case.tier] = outcome
         conclusion = concluded(setup, runs)
-    return _advice(bench, setup, scenario, offered, conclusion)
+    return _advice(bench, setup, scenario, offered, equal, conclusion)
 
 
 def _left_out(conclusion: Conclusion) -> list[tuple[str, Tier]]:
@@ -168,7 +180,12 @@ def _left_out(conclusion: Conclusion) -> list[tuple[str, Tier]]:
 
 
 def _advice(
-    bench: Bench, setup: Setup, scenario: Scenario, offered: Offer, conclusion: Conclusion
+    bench: Bench,
+    setup: Setup,
+    scenario: Scenario,
+    offered: Offer,
+    equal: Mapping[str, str],
+    conclusion: Conclusion,
 ) -> Advice:
     case = conclusion.case
     commands = {} if case is None else settings(setup, case)
@@ -176,6 +193,7 @@ def _advice(
         title=scenario.title,
         offer=offered,
         results=conclusion.results,
+        equal=equal,
         better=conclusion.better,
         case=case,
         facts=conclusion.facts,
@@ -204,6 +222,16 @@ def _source(
         households.find(source)  # raises, and suggests a household
     known = loading.find(source)
     return None, build(known.layer), known.name
+
+
+def _refuse_programs_of_the_gateway(scenario: Scenario) -> None:
+    """Raises `ScenarioError` for an application that runs on the scenario's own gateway."""
+    for name, app in scenario.apps.items():
+        if catalogue.load().find("apps", app.kind).on_gateway:
+            problem = (
+                f"`{app.kind}` is a program of the scenario's gateway, which the advice replaces"
+            )
+            raise ScenarioError(f"apps.{name}", problem, "leave this application out")
 
 
 def _line(asked: str | None, household: Household | None, scenario: Scenario) -> lines.Line | None:

@@ -112,7 +112,7 @@ def tiers_of(asked: str) -> list[Tier]:
     """The tiers of a built-in list, of a file, or of a text such as "25/5,50/20 Mbit/s".
 
     A tier without a unit has the unit of the last tier, or Mbit/s if the last tier has none. The
-    result is     sorted from slow to fast. Raises `ScenarioError`.
+    result is sorted from slow to fast. Raises `ScenarioError`.
     """
     if asked in tier_lists():
         return _sorted(tier_lists()[asked].tiers, lambda _: "--tiers")
@@ -204,12 +204,26 @@ def gateways_of(asked: str | None) -> dict[str, GatewayChoice]:
         names = [part.strip() for part in asked.split(",") if part.strip()]
         for name in names:
             if name not in gateways():
-                raise ScenarioError.unknown("--gateways", "gateway", name, gateways())
+                raise _unknown_gateway(name).at("--gateways")
         own = {name: gateways()[name] for name in names}
     if not own.keys() - {TODAY}:
         hint = f"there are {', '.join(gateways())}"
         raise ScenarioError("--gateways", "no gateway is given beside today's", hint)
     return {TODAY: own.get(TODAY, gateways()[TODAY])} | own
+
+
+def _unknown_gateway(name: str) -> BadValueError:
+    """The error for an unknown gateway. For a discipline, the hint names the gateways with it."""
+    kind = name.lower().replace("-", "_")
+    with_it = [
+        known
+        for known, gateway in gateways().items()
+        if any(one is not None and one.qdisc.kind == kind for one in (gateway.up, gateway.down))
+    ]
+    if not with_it:
+        return BadValueError.unknown("gateway", name, gateways())
+    problem = f"`{shown(name)}` is a discipline, not a gateway"
+    return BadValueError(problem, f"gateways with it: {', '.join(with_it)}")
 
 
 def _gateways(layer: merge.Layer) -> dict[str, GatewayChoice]:

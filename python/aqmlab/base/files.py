@@ -54,7 +54,7 @@ def atomic_file(
     refuse_special(path)
     made = unfinished(path)
     try:
-        with made.open("wb") as file:
+        with create(made) as file:
             yield file
             file.flush()
             if synced:
@@ -67,6 +67,18 @@ def atomic_file(
     finally:
         with suppress(OSError):  # the file was moved to its path, or was never created
             made.unlink()
+
+
+def create(path: Path) -> BinaryIO:
+    """Creates a file for writing, in place of any file or link at `path`; raises `OSError`.
+
+    In a folder from a stranger, a link at `path` could lead to any file of the user.
+    """
+    try:
+        return path.open("xb")
+    except FileExistsError:
+        path.unlink()
+        return path.open("xb")
 
 
 @contextmanager
@@ -131,11 +143,12 @@ class FileLock:
         """Creates the file, if necessary, and locks it.
 
         Raises `BlockingIOError` if another process holds the lock, and `OSError` if the file cannot
-        be opened or locked.
+        be opened or locked, or is a link.
         """
         self._path = path
+        no_link = getattr(os, "O_NOFOLLOW", 0)  # Windows lacks it
         while True:
-            self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            self._handle = os.open(path, os.O_RDWR | os.O_CREAT | no_link, 0o644)
             try:
                 _lock(self._handle)
                 is_held = self.is_held()

@@ -57,7 +57,8 @@ def command(given: AdviseParameters) -> int:
         console.print_json(advice.as_json())
     else:
         _show(advice)
-    console.talk(f"folder: {advice.folder}\ntrials: {advice.trials} ({advice.seeds} seeds)")
+    seeds = "1 seed" if advice.seeds == 1 else f"{advice.seeds} seeds"
+    console.talk(f"folder: {advice.folder}\ntrials: {advice.trials} ({seeds})")
     return 0
 
 
@@ -78,8 +79,8 @@ def _show(advice: Advice) -> None:
         outcome.case.share for one in advice.results.values() for outcome in one.outcomes.values()
     ):
         print("In brackets: the share of the line's rate at which the router sends.\n")
-    if advice.offer.limit:
-        print(f"{advice.offer.limit}\n")
+    for limit in advice.limits:
+        print(f"{limit}\n")
     if advice.headline:
         print(advice.headline)
     for sentence in advice.sentences:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
+from aqmlab.campaign.store.layout import EXPORT, linked
 from aqmlab.cli import console
 from aqmlab.cli.parameters.export import ExportParameters
 from aqmlab.cli.progress import counted
@@ -29,13 +30,21 @@ def command(given: ExportParameters) -> int:
         raise RequestError("--trial: CSV files hold all trials", "leave out `--trial` or `--csv`")
     results = load(given.folder)
     results.verify()
-    target = Target(given.out or given.folder / "export", given.force)
+    target = Target(given.out or _own_place(given.folder), given.force)
     if not results.complete:
         console.talk("warning: the campaign is not complete")
     for one in formats:
         for path in one(results, target, given.trial or ()):
             print(path)
     return 0
+
+
+def _own_place(folder: Path) -> Path:
+    """The folder for exports in a campaign's folder; raises `RequestError` if it is a link."""
+    place = folder / EXPORT
+    if place.is_symlink():
+        raise linked(place)
+    return place
 
 
 def _csv(results: CampaignResults, target: Target, _: Sequence[str]) -> Iterator[Path]:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from aqmlab import _core
 from aqmlab.base.failures import DiskError, LabError, RequestError
-from aqmlab.base.files import refuse_special, unfinished
+from aqmlab.base.files import create, refuse_special, unfinished
 from aqmlab.campaign.store import own_files
 from aqmlab.engines import registry
 from aqmlab.engines.engine import Say, load_runner
@@ -46,7 +46,7 @@ def write(spec: TrialSpec, name: str, engine: str, say: Say = lambda _: None) ->
     files = (str(begun[0]), str(begun[1]))
     try:
         for made in begun:
-            made.touch()  # An unwritable path is reported before a long run.
+            create(made).close()  # An unwritable path is reported before a long run.
         run = partial(load_runner(one.runner), spec.text(), captures=files)
         if one.reports_progress:  # The engine starts other programs and ends them on Ctrl-C.
             run(**prepared.options)

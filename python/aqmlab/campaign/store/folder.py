@@ -200,9 +200,12 @@ class Folder:
     def make(self) -> None:
         """Creates the folder, with a subfolder for trial files; raises `DiskError`.
 
-        Raises `RequestError` if a link is in the place of one of its own folders.
+        Raises `RequestError` if a link is in the place of one of its own folders or of its lock.
         """
         self._refuse_links(*_WRITTEN)
+        lock = self.path / PARTS / LOCK
+        if lock.is_symlink():
+            raise layout.linked(lock, "file")
         try:
             (self.path / PARTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:

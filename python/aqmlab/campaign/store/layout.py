@@ -17,6 +17,8 @@ PARTS = "trials"
 LOCK = "lock"
 FIGURES = "figures"
 """The folder of the figures beside the report."""
+EXPORT = "export"
+"""The folder of exported files, unless the user names another folder."""
 
 TRIALS = "trials"
 """The name of the table of trials."""
@@ -25,11 +27,11 @@ OF_TRIALS = ("digest", "events", "packets", "spec")
 """The columns of the table `trials` after the leading columns."""
 
 
-def linked(path: Path) -> DamagedError:
-    """The error for a link in place of a folder of the campaign."""
+def linked(path: Path, what: str = "folder") -> DamagedError:
+    """The error for a link in place of a folder, or other `what`, of the campaign."""
     return DamagedError(
-        f"{path}: is a link, and not one of the campaign's folders",
-        "remove it: a write to this folder would change files outside the campaign",
+        f"{path}: is a link, and not one of the campaign's {what}s",
+        f"remove it: a write to this {what} would change files outside the campaign",
     )
 
 

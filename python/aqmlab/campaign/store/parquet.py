@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from aqmlab.base.checksums import FileChecksum, checksum_of
 from aqmlab.base.failures import RequestError
-from aqmlab.base.files import disk_errors, reason_of, sync_folder, unfinished
+from aqmlab.base.files import create, disk_errors, reason_of, sync_folder, unfinished
 from aqmlab.campaign.store.columns import Columns, leading_columns
 from aqmlab.campaign.store.folder import Folder, Trial
 from aqmlab.campaign.store.layout import OF_TRIALS, TRIALS
@@ -246,7 +246,7 @@ def table_file(
             # A removed campaign folder must not be created again.
             for folder in (path.parents[2], path.parents[1], path.parents[0]):
                 folder.mkdir(exist_ok=True)
-            file = made.open("wb")
+            file = create(made)
             cleanup.callback(_close, file)
             writer = _parquet_writer(file, schema)
             cleanup.callback(_close, writer)

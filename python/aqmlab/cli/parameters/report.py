@@ -25,3 +25,9 @@ class ReportParameters:
     every: Annotated[
         bool, typer.Option("--all-figures", help="Add figures that the scenario leaves out.")
     ] = False
+    figure: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="NAME", help="Only draw this figure, without the report; may be repeated."
+        ),
+    ] = None

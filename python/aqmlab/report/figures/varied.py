@@ -182,6 +182,8 @@ def _drawings(results: CampaignResults, quantity: VariedQuantity) -> Iterator[Dr
         for (delay, rate), app in zip(panels, apps, strict=False):
             own = rows.filter(here, pl.col("app") == app)
             _curves(delay, own, _DELAY, shown)
+            if not delay.lines:
+                _say_why_empty(delay)
             _curves(rate, own, _RATE, shown)
             show_range([rate], [], zeros=True)
             panel_title(delay, app, columns=2)
@@ -244,10 +246,20 @@ def _curves(axes: Axes, rows: pl.DataFrame, column: str, looks: Mapping[str, Loo
 
     for curve, look in looks.items():
         own = rows.filter(pl.col("curve") == curve, pl.col(column).is_not_null()).sort("x")
+        if own.is_empty():
+            continue
         axes.plot(
             own["x"].to_numpy(), own[column].to_numpy(), look.line, color=look.colour,
             marker=look.marker, markersize=3,
         )  # fmt: skip
+
+
+def _say_why_empty(axes: Axes) -> None:
+    """States in a panel of delays that a flow has no round trips, as a flow in one direction."""
+    axes.text(
+        0.5, 0.5, "no round trips", transform=axes.transAxes, ha="center", va="center",
+        color="#555555",
+    )  # fmt: skip
 
 
 def _name(panels: Sequence[Sequence[Axes]], rows: pl.DataFrame) -> None:
