@@ -68,6 +68,7 @@ impl<O: Observer> World<O> {
             let agenda = &mut self.network.agenda;
             let (network, host) = (agenda.first_of_network(), agenda.first_of_hosts());
             // Places are unique, except that of no call.
+            debug_assert!(!self.network.own.has_released(), "released ends send at once");
             if network < host {
                 if network.time() >= end {
                     rare();
@@ -106,7 +107,6 @@ impl<O: Observer> World<O> {
         }
         if self.network.own.has_released() {
             rare();
-            self.touched.extend(self.network.own.released());
             self.settle_all();
         }
     }
@@ -297,7 +297,7 @@ impl<O: Observer> World<O> {
                 send_segments(&mut self.network, end);
             }
         }
-        if end.tcp.has_events() {
+        if end.tcp.has_events() || self.network.own.has_released() {
             rare();
             self.notify(index, side, Called::ByRead);
             return self.settle();
@@ -321,10 +321,12 @@ impl<O: Observer> World<O> {
         }
     }
 
-    /// Delivers notices and drains the ends in `touched`, until there are none left.
+    /// Delivers notices, and drains the ends in `touched` and the ends whose packets have left
+    /// their own link, until there are none left.
     #[inline]
     fn settle(&mut self) {
-        if self.runner.has_notices() || !self.touched.is_empty() {
+        let has_touched = !self.touched.is_empty() || self.network.own.has_released();
+        if self.runner.has_notices() || has_touched {
             self.settle_all();
         }
     }
@@ -342,7 +344,8 @@ impl<O: Observer> World<O> {
             // Clearing a list after its last entry costs less than using a ring buffer.
             self.touched.clear();
             drained = 0;
-            if !deliver_one(self) {
+            self.touched.extend(self.network.own.released());
+            if self.touched.is_empty() && !deliver_one(self) {
                 return;
             }
         }
@@ -446,8 +449,8 @@ impl<O: Observer> World<O> {
     }
 }
 
-/// Sends the segments of one end of a TCP connection, and sets its timer. If there are events,
-/// returns `Break` and leaves the timer as it is.
+/// Sends the segments of one end of a TCP connection, and sets its timer. If there are events, or
+/// if packets have left the own link of any end, returns `Break` and leaves the timer as it is.
 #[expect(clippy::inline_always, reason = "every packet passes; a call costs 1 % of a run")]
 #[inline(always)]
 fn drain_tcp<O: Observer>(
@@ -464,6 +467,9 @@ fn drain_tcp<O: Observer>(
     if end.is_on_own_link {
         rare();
         send_segments_to_own_link(network, end);
+        if network.own.has_released() {
+            return ControlFlow::Break(());
+        }
     } else if end.tcp.has_output() {
         send_segments(network, end);
     }
