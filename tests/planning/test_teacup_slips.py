@@ -194,6 +194,17 @@ def test_a_generator_of_hardly_any_packets_is_said(interval_ms, few):
     assert (said in plan.warnings) == few
 
 
+@pytest.mark.parametrize("seconds", ["1000000000000.0", "1e400", "1152921505"])
+def test_a_duration_longer_than_any_trial_names_the_option_and_the_longest(seconds):
+    error = refusal(iperf("port=1").replace("=5,", "=V_duration,"), sets=[f"V_duration={seconds}"])
+    assert error == (
+        f"--set V_duration: c.py:10: start_iperf: duration: `{seconds}` is longer than any trial"
+        "\n\nhint: write at most 1152921504; a trial has at most 36 years"
+    )
+    error = refusal(SMALL, sets=[f"V_duration={seconds}"])
+    assert error.startswith(f"--set V_duration: c.py: V_duration: `{seconds}` is longer than any")
+
+
 # --- Options of iperf ------------------------------------------------------------------------
 
 
