@@ -88,6 +88,10 @@ def first_value(name, value):
     return replaced(name, values)
 
 
+def spec_of_another(rows):
+    return replaced("spec", lambda column: pa.array(column.to_pylist()[::-1]))(rows)
+
+
 FORGED = {
     "a missing name": ("flows", without("direction"), "it has no column `direction`"),
     "a missing number": ("flows", without("rtt_p95_ms"), "it has no column `rtt_p95_ms`"),
@@ -116,6 +120,7 @@ FORGED = {
     "a count beyond all": ("trials", first_value("events", 2e15), "`events` holds 2e+15; no"),
     "no trials": ("trials", lambda rows: rows.slice(0, 0), "no row of the finished trial"),
     "some trials": ("trials", lambda rows: rows.slice(1), "no row of the finished trial `trial-0`"),
+    "another specification": ("trials", spec_of_another, "specification of the trial `trial-0`"),
     "a trial twice": (
         "trials", lambda rows: pa.concat_tables([rows, rows]), "2 rows of the trial `trial-0`",
     ),
