@@ -183,7 +183,7 @@ def test_a_full_disk_ends_with_a_sentence_and_loses_nothing(tmp_path, monkeypatc
     really_open = Path.open
 
     def open_unless_full(path, *arguments, **more):
-        if "00003.trial" in path.name and "w" in arguments[0]:
+        if "00003.trial" in path.name and "x" in arguments[0]:
             raise OSError(errno.ENOSPC, "No space left on device")
         return really_open(path, *arguments, **more)
 

@@ -81,6 +81,17 @@ def text(name):
     return replaced(name, lambda column: pa.array(["x"] * len(column)))
 
 
+def first_value(name, value):
+    def values(column):
+        return pa.array([value, *column.to_pylist()[1:]], pa.float64())
+
+    return replaced(name, values)
+
+
+def spec_of_another(rows):
+    return replaced("spec", lambda column: pa.array(column.to_pylist()[::-1]))(rows)
+
+
 FORGED = {
     "a missing name": ("flows", without("direction"), "it has no column `direction`"),
     "a missing number": ("flows", without("rtt_p95_ms"), "it has no column `rtt_p95_ms`"),
@@ -102,8 +113,14 @@ FORGED = {
         "windows", of_type("throughput_mbit", pa.timestamp("us")), "`throughput_mbit` is of type",
     ),
     "a date for a condition": ("flows", of_type("queue", pa.date32()), "`queue` is of type date32"),
+    "a rate beyond all": (
+        "flows", first_value("throughput_mean_mbit", -1e308), "throughput_mean_mbit` holds -1e+308",
+    ),
+    "an endless time": ("windows", first_value("t_s", float("inf")), "the column `t_s` holds inf;"),
+    "a count beyond all": ("trials", first_value("events", 2e15), "`events` holds 2e+15; no"),
     "no trials": ("trials", lambda rows: rows.slice(0, 0), "no row of the finished trial"),
     "some trials": ("trials", lambda rows: rows.slice(1), "no row of the finished trial `trial-0`"),
+    "another specification": ("trials", spec_of_another, "specification of the trial `trial-0`"),
     "a trial twice": (
         "trials", lambda rows: pa.concat_tables([rows, rows]), "2 rows of the trial `trial-0`",
     ),
@@ -156,6 +173,16 @@ def test_rows_that_lack_a_value_are_refused_though_the_footer_denies_it(folder, 
         load(folder).table("flows")
 
 
+@pytest.mark.parametrize("value", [1e308, float("inf"), -2e15])
+def test_rows_with_absurd_numbers_are_refused_though_the_footer_denies_it(
+    folder, monkeypatch, value
+):
+    forge(folder, "flows", first_value("rtt_p50_ms", value), write_statistics=["trial", "seed"])
+    monkeypatch.setattr(parquet_guard, "fault_of_file", lambda *_: None)
+    with pytest.raises(DamagedError, match="the column `rtt_p50_ms` holds"):
+        load(folder).table("flows")
+
+
 def test_rows_of_another_trial_are_refused(folder, capsys):
     forge(folder, "flows", text("trial"))
     assert status_of(["show", str(folder)]) == 2
@@ -195,6 +222,8 @@ def test_a_trial_file_with_a_malformed_table_is_no_trial(tmp_path):
         ({"flow": [], "metric": [], "value": []}, None),
         (sound | {"value": ["x"]}, "the column `value` is of type string"),
         ({"flow": ["a"], "value": np.array([1.5])}, "it has no column `metric`"),
+        (sound | {"value": np.array([np.nan])}, None),
+        (sound | {"value": np.array([-np.inf])}, "the column `value` holds -inf;"),
     ):
         outcome = {"tables": {"apps": columns}, "digest": "0", "events": 1, "packets": 1}
         path.write_bytes(trial_file.encode(outcome, "{}", origin))

@@ -3,9 +3,12 @@
 import json
 from io import StringIO
 
+import polars as pl
 import pytest
+from aqmlab.base.checksums import checksum_of
 from aqmlab.cli import console, spp, status_of
 from rich.console import Console
+from support.campaigns import rewrite_manifest
 
 
 def test_captures_of_a_trial_give_its_round_trips_again(home, capsys):
@@ -75,3 +78,21 @@ def test_a_finished_trial_cannot_be_changed(home, capsys):
     capsys.readouterr()
     assert status_of(["pcap", "out", "--set", "path.rtt=1 ms"]) == 2
     assert "cannot be changed" in capsys.readouterr().err
+
+
+def test_packets_of_another_trial_than_the_recorded_one_are_refused(home, capsys):
+    assert status_of(["run", "home.toml", "--duration", "1 s", "--out", "out", "--no-report"]) == 0
+    path = home / "out/tables/trials/chunk=0000/rows.parquet"
+    rows = pl.read_parquet(path, hive_partitioning=False)
+    own = rows["digest"][0]
+    rows.with_columns(digest=pl.lit("0123456789abcdef")).write_parquet(path)
+    files = json.loads((home / "out/manifest.json").read_text("utf-8"))["files"]
+    files[path.relative_to(home / "out").as_posix()] = list(checksum_of(path))
+    rewrite_manifest(home / "out", files=files)
+    for command in (["pcap", "out"], ["export", "out", "--teacup", "--out", "teacup"]):
+        capsys.readouterr()
+        assert status_of(command) == 1
+        said = capsys.readouterr().err
+        assert f"the trial `{rows['trial'][0]}` does not give the packets of its results" in said
+        assert f"its digest is {own}, and the digest of the results is 0123456789abcdef" in said
+    assert sorted(path.name for path in home.iterdir()) == ["cache", "home.toml", "out"]

@@ -113,6 +113,8 @@ def test_no_command_writes_over_a_file_of_a_campaign(folder, name, capsys, tmp_p
         ["query", str(folder), "SELECT 1", "--format", "csv", "--out", out],
         ["query", str(folder), "SELECT 1", "--format", "json", "--out", str(link / name)],
         ["report", str(folder), "--out", out],
+        ["new", "kid gaming", "--force", "--out", out],
+        ["page", "--no-open", "--out", out],
     ]
     for command in commands:
         assert status_of(command) == 2, command

@@ -246,6 +246,70 @@ def test_people_and_games_have_the_names_that_people_say(text, uses) -> None:
     assert [(one.who, one.use.does) for one in household_of(text).uses()] == uses
 
 
+@pytest.mark.parametrize(
+    ("text", "uses"),
+    [
+        ("a man uploading a video", ["cloud-backup"]),
+        ("mum uploading photos and videos", ["photo-album"]),
+        ("mum uploading 20 photos", ["photo-album"]),
+        ("mum uploading a video in 4k to youtube", ["cloud-backup"]),
+        ("mum uploading an x-ray", ["medical-images"]),
+        ("kid with a video upload", ["cloud-backup"]),
+        ("dad downloading a movie", ["game-download"]),
+        ("dad downloading two games", ["game-download"]),
+        ("I download a game", ["game-download"]),
+        ("dad downloads Fortnite", ["game-download"]),
+        ("kid with a download of a game", ["game-download"]),
+        ("kid with a fortnite update", ["game-download"]),
+        ("kid streaming music on spotify", ["music"]),
+        ("kid streaming netflix hd", ["boerlage-netflix-hd"]),
+        ("a video camera", ["camera"]),
+        ("kid watching gaming videos", ["film-hd"]),
+        ("kid video calling", ["family-call"]),
+    ],
+)  # fmt: skip
+def test_a_verb_and_its_object_are_one_activity_and_so_is_a_compound_noun(text, uses) -> None:
+    assert [one.use.does for one in household_of(text).uses()] == uses
+    assert all(one.use.count == 1 for one in household_of(text).uses())
+
+
+@pytest.mark.parametrize(
+    ("text", "uses"),
+    [
+        ("me downloading a game and watching a film", ["game-download", "film-hd"]),
+        ("me uploading a video while watching a film", ["cloud-backup", "film-hd"]),
+        ("me uploading a video watching a film", ["cloud-backup", "film-hd"]),
+        ("mum uploading in a meeting", ["cloud-backup", "video-meeting"]),
+        ("mum in a meeting uploading a video", ["video-meeting", "cloud-backup"]),
+        ("kid on a download and a film", ["game-download", "film-hd"]),
+        ("two downloads 3 cameras", ["game-download", "camera"]),
+        ("kid gaming downloading", ["game", "game-download"]),
+        ("kid streaming and gaming", ["film-hd", "game"]),
+    ],
+)  # fmt: skip
+def test_activities_that_are_not_the_object_of_another_stay_two(text, uses) -> None:
+    assert [one.use.does for one in household_of(text).uses()] == uses
+
+
+def test_copies_are_those_of_the_streams_and_of_a_compounds_last_noun() -> None:
+    for text in ("kid streaming two films", "2 video cameras"):
+        assert [one.use.count for one in household_of(text).uses()] == [2], text
+
+
+@pytest.mark.parametrize(
+    ("text", "game"),
+    [
+        ("a man streaming a game", "game"), ("kid streaming fortnite", "fortnite"),
+        ("kid game streaming", "game"), ("kid streaming gaming", "gaming"),
+    ],
+)  # fmt: skip
+def test_streaming_with_a_game_asks_who_plays(text, game) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        household_of(text)
+    assert refused.value.problem == f"`streaming` with `{game}` does not say who plays"
+    assert refused.value.hint.startswith("do they play, watch another player, or show")
+
+
 @pytest.mark.parametrize("text", ["two parents and two kids", "me", "my wife, game"])
 def test_people_without_activities_are_asked_what_they_do(text) -> None:
     with pytest.raises(ScenarioError, match="does not say what they do") as refused:

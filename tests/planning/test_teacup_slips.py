@@ -192,3 +192,71 @@ def test_a_generator_of_hardly_any_packets_is_said(interval_ms, few):
     plan = small(more=NTTCP.replace("WORDS", f"duration=5, interval={interval_ms}"))
     said = "c.py:11: start_nttcp: interval is in milliseconds: this is a packet every 8 s for 5 s"
     assert (said in plan.warnings) == few
+
+
+@pytest.mark.parametrize("seconds", ["1000000000000.0", "1e400", "1152921505"])
+def test_a_duration_longer_than_any_trial_names_the_option_and_the_longest(seconds):
+    error = refusal(iperf("port=1").replace("=5,", "=V_duration,"), sets=[f"V_duration={seconds}"])
+    assert error == (
+        f"--set V_duration: c.py:10: start_iperf: duration: `{seconds}` is longer than any trial"
+        "\n\nhint: write at most 1152921504; a trial has at most 36 years"
+    )
+    error = refusal(SMALL, sets=[f"V_duration={seconds}"])
+    assert error.startswith(f"--set V_duration: c.py: V_duration: `{seconds}` is longer than any")
+
+
+# --- Options of iperf ------------------------------------------------------------------------
+
+
+def iperf(words):
+    """`SMALL`, with `words` added to its iperf."""
+    return SMALL.replace('duration=5"', f'duration=5, {words}"')
+
+
+@pytest.mark.parametrize(
+    ("options", "connections", "payload_bytes"),
+    [
+        ("-P 2", 2, 1_470),
+        ("-P999 -l 100", 999, 100),
+        ("--parallel 3 --len=1K", 3, 1_024),
+        ("-P 2 -P 3", 3, 1_470),
+    ],
+)
+def test_the_options_that_are_read_give_no_warning(options, connections, payload_bytes):
+    plan = small(text=iperf(f"proto='udp', extra_params_client='{options}'"))
+    apps = plan.trials[0].spec.apps
+    assert len(apps) == connections
+    assert {app.app.params["payload"] for app in apps} == {payload_bytes}
+    assert not any("extra_params" in warning for warning in plan.warnings)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ("-P 1000", "`-P 1000` is not between 1 and 999 connections"),
+        ("-P 0", "`-P 0` is not between 1 and 999 connections"),
+        ("-P -2", "`-P -2` is not between 1 and 999 connections"),
+        ("-P 1K", "`-P 1K` is not between 1 and 999 connections"),
+        ("-w 4k -l 100000", "`-l 100000` is not between 1 and 65507 bytes"),
+        ("-l 64K", "`-l 64K` is not between 1 and 65507 bytes"),
+        ("-l x", "`-l x` is not between 1 and 65507 bytes"),
+    ],
+)
+def test_an_option_outside_its_range_is_refused(options, problem):
+    error = refusal(iperf(f"proto='udp', extra_params_client='{options}'"))
+    assert error.startswith(f"c.py:10: start_iperf: extra_params_client: {problem}"), error
+
+
+def test_the_writes_of_tcp_may_have_any_length():
+    plan = small(text=iperf("extra_params_client='-l 128K'"))
+    assert not any("extra_params" in warning for warning in plan.warnings)
+
+
+def test_options_that_are_not_read_are_said_by_name():
+    words = "extra_params_client='-w 64k -P 2 -i', extra_params_server='-P 2'"
+    told = [one for one in small(text=iperf(words)).warnings if "extra_params" in one]
+    reason = "is not read: only -P and -l of iperf's client are"
+    assert told == [
+        f"c.py:10: extra_params_{end}: `{options}` {reason}"
+        for end, options in (("client", "-w 64k -i"), ("server", "-P 2"))
+    ]

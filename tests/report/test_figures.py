@@ -226,6 +226,8 @@ def test_a_few_lines_under_one_queue_are_compared_beside_each_other(tmp_path):
         assert [title for title in titles if title] == [
             f"{down:g}/{up:g} Mbit/s" for down, up in rates
         ]
+    for name in ("rtt_quantiles", "queue_time", "rtt_time", "throughput_time", "cwnd_time"):
+        assert [drawing.name for drawing in figures.draw(results, name)] == [name]
 
 
 def test_applications_and_conditions_share_no_colour(home_results):

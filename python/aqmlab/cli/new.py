@@ -10,6 +10,7 @@ from typing import TypeVar
 from aqmlab.base.errors import BadValueError, ScenarioError
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
+from aqmlab.campaign.store import own_files
 from aqmlab.cli import console
 from aqmlab.cli.parameters.new import NewParameters
 from aqmlab.households import line as lines
@@ -25,6 +26,7 @@ _Read = TypeVar("_Read")
 def command(given: NewParameters) -> int:
     """Runs `aqmlab new`; returns the exit status."""
     household = _of_words(given) if given.words else _asked(given)
+    own_files.refuse(given.out)
     if given.out.exists() and not given.force:
         raise RequestError(f"--out: {given.out} exists", "give another name, or --force")
     write_atomically(given.out, household.to_toml().encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import webbrowser
 
 from aqmlab.base.files import write_atomically
+from aqmlab.campaign.store import own_files
 from aqmlab.cli import console
 from aqmlab.cli.parameters.page import PageParameters
 from aqmlab.page.builder import one_file, write_folder
@@ -16,6 +17,7 @@ def command(given: PageParameters) -> int:
         write_folder(given.folder)
         print(given.folder / "index.html")
         return 0  # The page is not opened, because browsers load modules only from a server.
+    own_files.refuse(given.out)
     write_atomically(given.out, one_file())
     print(given.out)
     if given.is_opened and not webbrowser.open(given.out.resolve().as_uri()):

@@ -35,7 +35,7 @@ def command(given: PcapParameters) -> int:
     if is_folder and (given.sets or given.seeds or given.duration or given.engine != "sim"):
         raise RequestError("pcap: a finished trial cannot be changed", "give its scenario")
     prefix = str(given.name or _file_name(chosen))
-    for path in captures.write(one.spec, prefix, one.engine, console.talk):
+    for path in captures.write(one.spec, prefix, one.engine, console.talk, one.recorded):
         print(path)
     return 0
 
@@ -43,6 +43,7 @@ def command(given: PcapParameters) -> int:
 class _Chosen(NamedTuple):
     spec: TrialSpec
     engine: str
+    recorded: captures.RecordedTrial | None = None
 
 
 def _planned(request: Request, trial: str | None) -> tuple[str, _Chosen]:
@@ -54,7 +55,9 @@ def _from_folder(folder: Path, trial: str | None) -> tuple[str, _Chosen]:
     results = load(folder)
     engines = {one.id: one.engine for one in results.manifest.trials}
     chosen, engine = _choose(engines, trial)
-    return chosen, _Chosen(results.spec(chosen), engine)
+    spec, trials = results.spec(chosen), results.table("trials")
+    digest = str(trials.filter(trials["trial"] == chosen)["digest"][0])
+    return chosen, _Chosen(spec, engine, captures.RecordedTrial(chosen, digest))
 
 
 def _choose(trials: dict[str, _T], trial: str | None) -> tuple[str, _T]:

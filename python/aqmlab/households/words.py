@@ -8,9 +8,9 @@ clause names people and their activities, or an activity of the home that belong
     people   = [number] person
     activities = activity (("and" | "with" | "while") activity)*
 
-Each person in a clause has all activities of the clause. Words for the same activity that no
-number or separating word parts, such as "streaming a film", are one activity. "Streaming 4k
-netflix" is one film in 4K. A single person of `ONLY_ONE` is the same person in every clause.
+Each person in a clause has all activities of the clause. `word_pairs` states which two activities
+in a row are one, such as "uploading a video". A single person of `ONLY_ONE` is the same person in
+every clause.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import NamedTuple, TypedDict
 from aqmlab.base.errors import BadValueError, ScenarioError, nearest, shown
 from aqmlab.households import activity as activities
 from aqmlab.households.household import Household
+from aqmlab.households.word_pairs import ARTICLES, OWNERS, Name, compound, joined
 
 NUMBERS = {
     name: number
@@ -65,9 +66,6 @@ JOINING = frozenset(
      "my", "our", "for", "does", "do")
 )  # fmt: skip
 """Words that are ignored outside the names of activities."""
-
-_SEPARATING = frozenset(("and", "with", "while", "&", "+"))
-"""The joining words between two activities. Other joining words may be inside one activity."""
 
 _MOST_CHARACTERS = 2_000
 _MOST_OF_ONE = 20
@@ -200,39 +198,57 @@ def _number(tokens: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def _activities(tokens: Sequence[str], clause: str) -> list[_Part]:
-    """The activities that `tokens` name. A longer name has precedence over a shorter name."""
+    """The activities that `tokens` name."""
     found: list[_Part] = []
-    at, count, is_same = 0, 1, False
+    last: Name | None = None
+    between: list[str] = []
+    at, count = 0, 1
     while at < len(tokens):
-        taken = _longest(tokens[at:])
+        taken = _name(tokens, at)
         if tokens[at] == "playing" and _longest(tokens[at + 1 :]) is not None:
-            at += 1  # the name of the activity follows "playing"
+            between.append(tokens[at])  # the name of the activity follows "playing"
+            at += 1
         elif taken is not None:
-            words, key = taken
-            one = _as_one(found[-1].key, key) if is_same else None
+            words, name = taken
+            one = last and joined(last, between, name)
             if one is None:
-                found.append(_Part(key, count))
+                found.append(_Part(name.key, count))
             else:
-                found[-1] = _Part(one, found[-1].copies)
-            at, count, is_same = at + words, 1, True
+                is_stream = last is not None and last.participle == "streaming"
+                copies = max(count, found[-1].copies) if is_stream else found[-1].copies
+                found[-1] = _Part(one.key, copies)
+            last, between, at, count = one or name, [], at + words, 1
         elif tokens[at] in NUMBERS or _DIGITS.fullmatch(tokens[at]):
             count = _number(tokens[at : at + 1])[0]
             if not 1 <= count <= _MOST_OF_ONE:
                 raise BadValueError(f"`{shown(clause)}`: 1 to {_MOST_OF_ONE} of one kind")
-            at, is_same = at + 1, is_same and tokens[at] in ("a", "an")
+            between.append(tokens[at] if tokens[at] in ARTICLES else str(count))
+            at += 1
         elif tokens[at] in JOINING:
-            is_same = is_same and tokens[at] not in _SEPARATING
+            between.append(tokens[at])
             at += 1
         else:
             raise _unknown(tokens[at:], clause)
     return found
 
 
-def _as_one(key: str, other: str) -> str | None:
-    """The one activity that the words of two keys name together; `None` if they are two."""
-    if {key, other} == {"film-hd", "film-4k"}:
-        return "film-4k"
-    return key if key == other else None
+def _name(tokens: Sequence[str], at: int) -> tuple[int, Name] | None:
+    """The number of tokens at `at` that name one activity, and the name; `None` if none do."""
+    taken = _longest(tokens[at:])
+    if taken is None:
+        return None
+    words, key = taken
+    before = tokens[at - 1] if at else ""
+    is_counted = before in NUMBERS or before in OWNERS or before.isdecimal()
+    name = Name(" ".join(tokens[at : at + words]), key, is_counted)
+    while (behind := _longest(tokens[at + words :])) is not None:
+        more, key = behind
+        second = Name(" ".join(tokens[at + words : at + words + more]), key)
+        one = compound(name, second)
+        if one is None:
+            break
+        words, name = words + more, one
+    return words, name
 
 
 def _longest(tokens: Sequence[str]) -> tuple[int, str] | None:

@@ -1,7 +1,8 @@
 """Captures of a trial's packets, from a second run of the trial.
 
 A trial on the simulator, or in virtual time, gives the same packets in every run. The captures
-therefore hold the packets from which the stored results were computed.
+therefore hold the packets from which the stored results were computed. `write` compares the digests
+of both runs.
 """
 
 from __future__ import annotations
@@ -11,26 +12,42 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from aqmlab import _core
+from aqmlab.base.errors import shown
 from aqmlab.base.failures import DiskError, LabError, RequestError
 from aqmlab.base.files import create, refuse_special, unfinished
 from aqmlab.campaign.store import own_files
 from aqmlab.engines import registry
-from aqmlab.engines.engine import Say, load_runner
+from aqmlab.engines.engine import Outcome, Say, load_runner
 from aqmlab.engines.trial_spec import TrialSpec
 
 EPOCH_S = _core.capture_epoch_s()
 """The Unix time of a trial's start in its captures, in seconds: 1 January 2020, 0:00 UTC."""
 
 
-def write(spec: TrialSpec, name: str, engine: str, say: Say = lambda _: None) -> tuple[Path, Path]:
+class RecordedTrial(NamedTuple):
+    """A trial with recorded results: its name and its digest."""
+
+    name: str
+    digest: str
+
+
+def write(
+    spec: TrialSpec,
+    name: str,
+    engine: str,
+    say: Say = lambda _: None,
+    recorded: RecordedTrial | None = None,
+) -> tuple[Path, Path]:
     """Runs `spec` on an engine and writes NAME-home.pcap and NAME-wan.pcap. Returns their paths.
 
     Raises `RequestError` for a trial that cannot run, for an engine that keeps no packets, and for
-    a path of a campaign's own file. Raises `DiskError` if a file cannot be written.
+    a path of a campaign's own file. Raises `DiskError` if a file cannot be written, and `LabError`
+    if the digest of this run is not that of the `recorded` trial. In these cases no file remains.
     """
     spec = replace(spec, measure=replace(spec.measure, enabled=True, packets=True))
     paths = Path(f"{name}-home.pcap"), Path(f"{name}-wan.pcap")
@@ -48,10 +65,10 @@ def write(spec: TrialSpec, name: str, engine: str, say: Say = lambda _: None) ->
         for made in begun:
             create(made).close()  # An unwritable path is reported before a long run.
         run = partial(load_runner(one.runner), spec.text(), captures=files)
-        if one.reports_progress:  # The engine starts other programs and ends them on Ctrl-C.
-            run(**prepared.options)
-        else:
-            _interruptibly(run)
+        # An engine that reports its progress starts other programs, and ends them on Ctrl-C.
+        outcome = run(**prepared.options) if one.reports_progress else _interruptibly(run)
+        if recorded is not None:
+            _refuse_others(recorded, outcome["digest"])
         for made, path in zip(begun, paths, strict=True):
             made.replace(path)
     except LabError:
@@ -69,7 +86,17 @@ def write(spec: TrialSpec, name: str, engine: str, say: Say = lambda _: None) ->
     return paths
 
 
-def _interruptibly(run: Callable[[], object]) -> None:
+def _refuse_others(recorded: RecordedTrial, digest: str) -> None:
+    if digest != recorded.digest:
+        raise LabError(
+            f"the trial `{shown(recorded.name)}` does not give the packets of its results again:"
+            f" its digest is {digest}, and the digest of the results is {shown(recorded.digest)}",
+            "another build of aqmlab made the results, or somebody changed them: run the campaign"
+            " again, or give its scenario",
+        )
+
+
+def _interruptibly(run: Callable[[], Outcome]) -> Outcome:
     """Runs a function that does not handle Ctrl-C, in a daemon thread.
 
     The thread does not keep the process from ending. Raises the function's exception.
@@ -77,10 +104,11 @@ def _interruptibly(run: Callable[[], object]) -> None:
     import numpy  # noqa: F401 (the core imports it at the end, and an interrupted import is fatal)
 
     raised: list[BaseException] = []
+    outcomes: list[Outcome] = []
 
     def work() -> None:
         try:
-            run()
+            outcomes.append(run())
         except BaseException as error:
             raised.append(error)
 
@@ -89,3 +117,4 @@ def _interruptibly(run: Callable[[], object]) -> None:
     thread.join()
     if raised:
         raise raised[0]
+    return outcomes[0]

@@ -18,6 +18,7 @@ from aqmlab.campaign.store.layout import TABLES, TRIALS
 from aqmlab.campaign.store.manifest import Manifest
 from aqmlab.campaign.store.snapshot import Snapshot
 from aqmlab.campaign.store.table_files import TableFiles
+from aqmlab.campaign.store.trial_file import spec_digest
 from aqmlab.results.condition_columns import with_numbers
 from aqmlab.results.verdicts.columns import COMPUTED
 
@@ -90,7 +91,7 @@ class StoredTables:
         for files in self._opened_files():
             files.verify()
         if TRIALS in self.tables:
-            self.collected(TRIALS, self.scan(TRIALS).select("trial"))
+            self.collected(TRIALS, self.scan(TRIALS).select("trial", "spec"))
         for damage in self._damage():
             raise damage
 
@@ -175,12 +176,29 @@ class StoredTables:
         return found
 
     def refuse_malformed(self, name: str, rows: pl.DataFrame) -> None:
-        """Raises `RequestError` if `rows` lack a value that rows of the table `name` must have."""
+        """Raises `RequestError` if `rows` cannot be rows of the table `name`.
+
+        They lack a value, have an absurd number, or have another specification of a trial than the
+        manifest.
+        """
         self._refuse_fault(name, table_form.fault_of_rows(name, rows))
+        if name == TRIALS and {"trial", "spec"} <= set(rows.columns):
+            self._refuse_fault(TRIALS, self._fault_of_specs(rows))
 
     def _refuse_fault(self, name: str, problem: str | None) -> None:
         if problem is not None:
             raise self._folder.damaged(self._folder.path / TABLES / name, problem)
+
+    def _fault_of_specs(self, rows: pl.DataFrame) -> str | None:
+        """The reason why `rows` cannot have the resolved trials of the manifest."""
+        known = {one.id: one.spec for one in self.manifest.trials}
+        for name, spec in rows.select("trial", "spec").iter_rows():
+            if known.get(name, made := spec_digest(spec)) != made:
+                return (
+                    f"the specification of the trial `{shown(name)}` has the digest {made}, and"
+                    f" {known[name]} in the manifest"
+                )
+        return None
 
     def _fault_of_trials(self, names: Sequence[str]) -> str | None:
         """The reason why the table `trials` cannot hold exactly the trials `names`."""

@@ -2,7 +2,8 @@
 
 docs/reference/results.md defines the columns, and `crates/trial` writes them. A folder may come
 from an untrusted source, and its tables can have any columns although all checksums are correct.
-The checks use the names, the types and the numbers of missing values, and read no rows.
+The checks use the names, the types, the numbers of missing values and the largest values. The
+checks of files use footers only.
 """
 
 from __future__ import annotations
@@ -101,6 +102,14 @@ They are numbers that earlier versions did not write, or without which every com
 """
 
 
+MOST = 1e15
+"""The largest absolute value of a number in the columns `COLUMNS`.
+
+It is beyond all results of trials, so that sums and axes of stored numbers are finite. The largest
+number in a trial is a number of bytes. A line of 10 Gbit/s carries `MOST` bytes in nine days.
+"""
+
+
 def _expected(table: str) -> dict[str, Kind]:
     return {"trial": _TEXT, "seed": _PRESENT, **COLUMNS.get(table, {})}
 
@@ -118,6 +127,10 @@ def fault_of_file(table: str, file: pq.ParquetFile) -> str | None:
         at = schema.get_field_index(name)
         if at >= 0 and (problem := _fault_of_column(file.metadata, at, name, expected[name])):
             return problem
+    for name in _numbers(table):
+        at = schema.get_field_index(name)
+        if at >= 0 and (problem := _fault_of_values(file.metadata, at, name)):
+            return problem
     return None
 
 
@@ -132,19 +145,23 @@ def fault_of_trial(table: str, rows: pa.Table) -> str | None:
     counts = {
         name: rows[name].null_count for name in _without_gaps(expected) if name in rows.column_names
     }
-    return _fault_of_counts(counts, expected)
+    return _fault_of_counts(counts, expected) or _fault_of_numbers(table, rows)
 
 
 def fault_of_rows(table: str, rows: pl.DataFrame) -> str | None:
     """The reason why `rows`, which have some columns of `table`, cannot be its rows, or `None`.
 
-    A footer can state a wrong number of missing values.
+    A footer can state a wrong number of missing values, and wrong largest values.
     """
     expected = _expected(table)
     counts = {
         name: rows[name].null_count() for name in _without_gaps(expected) if name in rows.columns
     }
-    return _fault_of_counts(counts, expected)
+    problem = _fault_of_counts(counts, expected)
+    for name in () if problem else _numbers(table):
+        if name in rows.columns and rows.schema[name].is_numeric():
+            problem = problem or _fault_of_range(name, rows[name].min(), rows[name].max())
+    return problem
 
 
 def _fault_of_schema(
@@ -201,6 +218,41 @@ def _fault_of_counts(counts: Mapping[str, int], expected: Mapping[str, Kind]) ->
             what = f"{count} value{'s' * (count != 1)}"
             return f"the column `{name}` lacks {what}; each row must hold {expected[name]}"
     return None
+
+
+def _fault_of_values(metadata: pq.FileMetaData, at: int, name: str) -> str | None:
+    """The reason why the column `at` cannot hold the largest values that a footer states."""
+    for number in range(metadata.num_row_groups):
+        statistics = metadata.row_group(number).column(at).statistics
+        if statistics is not None and statistics.has_min_max:
+            problem = _fault_of_range(name, statistics.min, statistics.max)
+            if problem is not None:
+                return problem
+    return None
+
+
+def _fault_of_numbers(table: str, rows: pa.Table) -> str | None:
+    import pyarrow.compute as pc
+
+    for name in _numbers(table):
+        if name in rows.column_names and _fits(rows.schema.field(name).type, NUMBER):
+            found = pc.min_max(rows[name]).as_py()
+            problem = _fault_of_range(name, found["min"], found["max"])
+            if problem is not None:
+                return problem
+    return None
+
+
+def _fault_of_range(name: str, least: object, most: object) -> str | None:
+    for value in (least, most):
+        if isinstance(value, (int, float)) and abs(value) > MOST:
+            return f"the column `{name}` holds {value:g}; no number may be beyond {MOST:g}"
+    return None
+
+
+def _numbers(table: str) -> Iterator[str]:
+    """Yields the documented columns of numbers of a table."""
+    return (name for name, kind in COLUMNS.get(table, {}).items() if kind in (_PRESENT, NUMBER))
 
 
 def _without_gaps(expected: Mapping[str, Kind]) -> Iterator[str]:

@@ -85,6 +85,8 @@ def _refuse_impossible(config: Config, found: Traffic, spec: TrialSpec) -> None:
         place = ": ".join((found.places[keys[0]], *map(str, keys[2:])))
     elif family == "links":
         place = f"{config.where('router_queues')}: {keys[-1]}"
+    elif family == "duration_ns":
+        place = f"{config.source}: V_duration"
     else:
         place = f"{config.source}: {'.'.join(map(str, wrong.at))}"
     raise ScenarioError(place, wrong.problem, wrong.hint)

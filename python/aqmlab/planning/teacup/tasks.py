@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from aqmlab.base.errors import ScenarioError, shown
 from aqmlab.engines.trial_spec import Argument, TcpSpec
 from aqmlab.planning.teacup.generators import Traffic, host_of
+from aqmlab.planning.teacup.iperf_options import iperf_options
 from aqmlab.planning.teacup.vocabulary import (
     Arguments,
 )
@@ -42,22 +43,21 @@ def _iperf(traffic: Traffic, args: Arguments, own_id: str, start_ns: int) -> Non
     client, server = traffic.ends(args, "client", "server")
     stop_ns = _lasting(traffic, args, start_ns)
     rate_bps = args.rate("rate") if args.text("rate", "") else None
-    extra = args.text("extra_params_client", "")
-    for word in ("extra_params_client", "extra_params_server"):
-        if args.text(word, ""):
-            traffic.config.warn(f"{args.where}: {word}: only iperf's -P and -l are read")
-    parallel = int(found[1]) if (found := re.search(r"-P\s*([0-9]{1,3})\b", extra)) else 1
-    length = int(found[1]) if (found := re.search(r"-l\s*([0-9]{1,5})\b", extra)) else 1_470
-    if args.text("proto", "tcp").lower() == "udp":
+    is_udp = args.text("proto", "tcp").lower() == "udp"
+    options = iperf_options(traffic.config, args, is_udp=is_udp)
+    if is_udp:
         kind = "cbr"
-        params: dict[str, Argument] = {"payload": length, "rate": rate_bps or 1_000_000}
+        params: dict[str, Argument] = {
+            "payload": options.payload_bytes,
+            "rate": rate_bps or 1_000_000,
+        }
     elif rate_bps:
         kind = "telemetry"
         params = {"rate": rate_bps, "nodelay": False, "quickack": False}
         traffic.config.warn(f"{args.where}: a rate for TCP is made by small writes at that rate")
     else:
         kind, params = "bulk", {"duration": stop_ns - start_ns}
-    for _ in range(max(parallel, 1)):
+    for _ in range(options.connections):
         traffic.add(
             args,
             f"iperf-{own_id}",

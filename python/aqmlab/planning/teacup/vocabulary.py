@@ -59,6 +59,9 @@ _MOST_WARNINGS = 1_000
 _MOST_COMPARED = 200
 _MOST_ENTRIES = 2_000
 _MOST_TEXT = 4_000
+_MOST_NUMBER = 1e12
+_MOST_NS = 1 << 60
+"""The longest trial that the core runs, about 36 years."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 
@@ -248,15 +251,33 @@ class Arguments(dict[str, object]):
 
     def number(self, key: str, default: float | None = None) -> float:
         """The value or `default` as a nonnegative number, which may be in quotes as in TEACUP."""
-        text = self.text(key, "" if default is None else str(default))
-        number = float(text) if _NUMBER.fullmatch(text.strip()) else -1.0
-        if not 0.0 <= number <= 1e12:
-            raise self._wrong(key, f"`{shown(text)}` is not a number of zero or more")
+        number = self._number(key, default)
+        if number > _MOST_NUMBER:
+            problem = f"`{self._written(key, default)}` is above {_MOST_NUMBER:.0e}"
+            raise self._wrong(key, problem)
         return number
 
+    def _number(self, key: str, default: float | None) -> float:
+        text = self.text(key, "" if default is None else str(default))
+        if not _NUMBER.fullmatch(text.strip()) or float(text) < 0:
+            raise self._wrong(key, f"`{shown(text)}` is not a number of zero or more")
+        return float(text)
+
+    def _written(self, key: str, default: object) -> str:
+        """The value for a message. A reader of options finds the option by the same spelling."""
+        return shown(self.get(key) or default)
+
     def nanoseconds(self, key: str, per_unit: int, default: float | None = None) -> int:
-        """The value or `default`, stated in units of `per_unit` ns, as a time in ns."""
-        return round(self.number(key, default) * per_unit)
+        """The value or `default`, stated in units of `per_unit` ns, as a time in ns.
+
+        Raises `ScenarioError` for a time that is longer than any trial.
+        """
+        time_ns = self._number(key, default) * per_unit
+        if time_ns > _MOST_NS:
+            problem = f"`{self._written(key, default)}` is longer than any trial"
+            most = _MOST_NS // per_unit
+            raise self._wrong(key, problem, f"write at most {most}; a trial has at most 36 years")
+        return round(time_ns)
 
     def whole(self, key: str, default: int | None = None) -> int:
         """The value or `default` as a whole number."""

@@ -234,6 +234,14 @@ def place_note(rtts: Sequence[str]) -> str:
     return f"; RTT {', '.join(named)}" if named else ""
 
 
-def slug(text: str) -> str:
-    """The label `text` with hyphens in place of characters that file names should not have."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-")
+def file_name(figure: str, *labels: str) -> str:
+    """The name of a drawing of `figure` for conditions with these labels, as a file's name.
+
+    Hyphens replace other characters than letters, digits and dots. Labels without such characters
+    are left out.
+
+    >>> file_name("queue_time", "", "10/2 Mbit/s"), file_name("queue_time", "")
+    ('queue_time-10-2-Mbit-s', 'queue_time')
+    """
+    slugs = (re.sub(r"[^A-Za-z0-9.]+", "-", label).strip("-") for label in labels)
+    return "-".join([figure, *filter(None, slugs)])

@@ -72,7 +72,8 @@ def _draw(results: CampaignResults) -> Iterator[Drawing]:
             f"Mean backlog and longest sojourn of each 100th of the trial, in the queue of each "
             f"link{' at ' + place if place else ''}, {data.seeds_of(here, queues)}."
         )
-        yield Drawing(f"queue_time-{data.slug(place)}", made, caption, [*notes, *more, *rims])
+        name = data.file_name("queue_time", place)
+        yield Drawing(name, made, caption, [*notes, *more, *rims])
 
 
 def _column(

@@ -80,7 +80,7 @@ def _draw(results: CampaignResults) -> Iterator[Drawing]:
         )
         silent = [app for app in everyone if app not in timed]
         without = [f"there are no round trips of {', '.join(silent)}"] if silent else []
-        name = f"rtt_quantiles-{data.slug(place)}"
+        name = data.file_name("rtt_quantiles", place)
         yield Drawing(name, made, caption, [*notes, *more, *rest, *without, *rims])
 
 

@@ -80,7 +80,8 @@ class SeriesFigure:
             legend_below(made, [looks[app].handle() for app in apps], list(map(plain_text, apps)))
             seeds = data.seeds_of(here, queues)
             caption = f"{self.caption}{' at ' + place if place else ''}, {seeds}."
-            yield Drawing(f"{self.name}-{data.slug(place)}", made, caption, [*notes, *more, *rest])
+            name = data.file_name(self.name, place)
+            yield Drawing(name, made, caption, [*notes, *more, *rest])
 
     def _panel(self, axes: Axes, frame: pl.DataFrame, looks: Mapping[str, Look]) -> list[float]:
         """Draws the lines of a panel; returns a typical positive value of each application."""

@@ -205,7 +205,7 @@ def _drawings(results: CampaignResults, quantity: VariedQuantity) -> Iterator[Dr
             f"each application over `{quantity.name}`{at}{judged if shares.height else ''}; "
             f"{data.span_note(results)}, {data.seeds_note(results)}."
         )
-        name = f"varied-{data.slug(quantity.name)}{'-' if place else ''}{data.slug(place)}"
+        name = data.file_name("varied", quantity.name, place)
         yield Drawing(name, made, caption, [*notes, *more, *rest])
 
 

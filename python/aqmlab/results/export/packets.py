@@ -98,15 +98,16 @@ def of_trial(trial: TrialRows) -> Iterator[tuple[Path, Path]]:
     """Yields the captures at the home's and the internet's end, which exist within the context.
 
     Raises `RequestError` if the engine keeps no packets, or if the trial has more than `_MOST_APPS`
-    applications.
+    applications, and `LabError` if the second run has other packets.
     """
     if len(trial.spec.apps) > _MOST_APPS:
         raise RequestError(
             f"{trial.id}: its packets cannot be assigned to its {len(trial.spec.apps)}"
             f" applications: at most {_MOST_APPS} have addresses of their own"
         )
+    recorded = captures.RecordedTrial(trial.id, trial.digest)
     with Scratch() as folder:
-        yield captures.write(trial.spec, f"{folder}/trial", trial.engine)
+        yield captures.write(trial.spec, f"{folder}/trial", trial.engine, recorded=recorded)
 
 
 def read(path: Path) -> Packets:

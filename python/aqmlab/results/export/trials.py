@@ -51,6 +51,11 @@ class TrialRows:
         """The resolved trial; raises `RequestError` if this version cannot read it."""
         return stored_spec(self.rows["trials"]["spec"][0], self.id)
 
+    @property
+    def digest(self) -> str:
+        """The digest of the trial's packets."""
+        return str(self.rows["trials"]["digest"][0])
+
     @overload
     def of(self, table: Literal["flows"], **equal: str | bool) -> list[FlowRow]: ...
     @overload
