@@ -1,4 +1,5 @@
 import io
+import warnings
 
 import matplotlib
 import numpy as np
@@ -14,6 +15,7 @@ from aqmlab.report.figures.drawing import canvas, log_axis_from_zero, styled
 from aqmlab.report.figures.looks import APP_COLOURS, CONDITION_COLOURS, app_looks
 from aqmlab.report.figures.overlap import calmest_above, rim_covered
 from aqmlab.report.page import tables
+from matplotlib import font_manager
 from PIL import Image
 from support.campaigns import app, campaign_of, grid, spec_of
 
@@ -401,3 +403,32 @@ def test_an_axis_of_an_idle_queue_has_round_numbers():
             text for text, at in zip(ticks, axes.get_yticks(), strict=True) if low <= at <= high
         ]
         assert shown == ["0", "1"], most
+
+
+def drawn_with(tmp_path, name):
+    """A drawing of a campaign with an application called `name`, rendered without a warning."""
+    campaigns.run(
+        campaign_of(grid(("pie",), seeds=(1,), apps=[app(name)])), tmp_path / "out", jobs=1
+    )
+    (drawing,) = figures.draw(load(tmp_path / "out"), "rtt_quantiles")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for kind in ("png", "svg"):
+            drawing.rendered(kind)
+    return drawing
+
+
+def test_characters_that_no_font_has_are_noted_without_a_warning(tmp_path, monkeypatch):
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", [])
+    drawing = drawn_with(tmp_path, "王伟")
+    assert drawing.notes[-1] == (
+        "no font on this machine has the characters 伟王, which are drawn as boxes"
+    )
+
+
+def test_characters_that_the_figures_font_lacks_are_drawn_with_another(tmp_path):
+    drawing = drawn_with(tmp_path, "𝒟")  # In matplotlib's STIX, and not in its DejaVu Sans.
+    assert not [note for note in drawing.notes if "font" in note]
+    (title,) = (one for one in drawing.canvas.axes if one.get_title(loc="left") == "𝒟")
+    families = title.title.get_fontfamily() + title._left_title.get_fontfamily()
+    assert "DejaVu Sans" in families and len(set(families)) > 1
