@@ -1,4 +1,5 @@
 import io
+import itertools
 import warnings
 
 import matplotlib
@@ -432,3 +433,23 @@ def test_characters_that_the_figures_font_lacks_are_drawn_with_another(tmp_path)
     (title,) = (one for one in drawing.canvas.axes if one.get_title(loc="left") == "𝒟")
     families = title.title.get_fontfamily() + title._left_title.get_fontfamily()
     assert "DejaVu Sans" in families and len(set(families)) > 1
+
+
+@pytest.mark.parametrize("values", [
+    ("0 s", "1 s", "10 ms", "100 ms"), ("0 s", "1 ms", "1 s"), ("1 s", "1.001 s", "3 s"),
+    ("10 ms", "11 ms", "1 s"), ("0 s", "10 ms", "20 ms"),
+])  # fmt: skip
+def test_labels_of_varied_values_do_not_overlap(tmp_path, values):
+    varied = [({"rtt": value}, spec_of("pie", seed=n)) for n, value in enumerate(values)]
+    campaigns.run(campaign_of(varied), tmp_path / "out", jobs=1)
+    (drawing,) = figures.draw(load(tmp_path / "out"), "varied")
+    drawing.rendered("png")
+    axes = drawing.canvas.axes[-1]
+    boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+    assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
+    spread = {"1 s" in values and "0 s" in values: "symlog", values[0] == "10 ms": "log"}
+    assert axes.get_xscale() == spread.get(True, "linear")
+    assert axes.get_xlim()[0] > -5 or axes.get_xscale() == "linear"
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    if len(values) == 4:
+        assert labels == ["0", "10", "100", "1000"]
