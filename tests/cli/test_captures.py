@@ -2,13 +2,16 @@
 
 import json
 from io import StringIO
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
 from aqmlab.base.checksums import checksum_of
 from aqmlab.cli import console, spp, status_of
+from aqmlab.engines.engine import Prepared
+from aqmlab.results import captures
 from rich.console import Console
-from support.campaigns import rewrite_manifest
+from support.campaigns import rewrite_manifest, spec_of
 
 
 def test_captures_of_a_trial_give_its_round_trips_again(home, capsys):
@@ -96,3 +99,17 @@ def test_packets_of_another_trial_than_the_recorded_one_are_refused(home, capsys
         assert f"the trial `{rows['trial'][0]}` does not give the packets of its results" in said
         assert f"its digest is {own}, and the digest of the results is 0123456789abcdef" in said
     assert sorted(path.name for path in home.iterdir()) == ["cache", "home.toml", "out"]
+
+
+def test_other_packets_of_the_kernel_engine_are_a_warning(home, monkeypatch):
+    engine = SimpleNamespace(
+        keeps_packets=True, reports_progress=True, runner="", prepare=lambda *_: Prepared()
+    )
+    monkeypatch.setattr(captures.registry, "engine", lambda _: engine)
+    monkeypatch.setattr(captures, "load_runner", lambda _: lambda *_, **__: {"digest": "new"})
+    said = []
+    recorded = captures.RecordedTrial("a", "old")
+    captures.write(spec_of("pie"), "x", "kernel", said.append, recorded)
+    (warning,) = said
+    assert warning.startswith("warning: the trial `a` does not give the packets of its results")
+    assert sorted(path.name for path in home.glob("*.pcap")) == ["x-home.pcap", "x-wan.pcap"]

@@ -60,6 +60,34 @@ def test_an_activity_that_starts_at_or_after_the_end_is_refused(tmp_path, start)
 
 
 @pytest.mark.parametrize(
+    ("text", "problem", "hint"),
+    [
+        (
+            'people.a.devices.x = [["camera"]]', "`['camera']` is a list, not a table",
+            'write "camera", or { does = "camera" }',
+        ),
+        (
+            "people.a.devices.x = 3", "`3` is a number, not a list",
+            'write "video meeting", or a list of activities',
+        ),
+        (
+            "people.a.devices = 3", "`3` is a number, not a table",
+            'write devices.notebook = ["video meeting"]',
+        ),
+        (
+            "people.a = 3", "`3` is a number, not a table",
+            'write { devices = { notebook = ["video meeting"] } }',
+        ),
+        ("things.a = 3", "`3` is a number, not a list", 'write "camera", or a list of activities'),
+        ("patience = 0\nthings.a = 'camera'", "`0` is not above 0", None),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_is_said_in_the_words_of_toml(tmp_path, text, problem, hint):
+    error = refusal(tmp_path, text)
+    assert (error.problem, error.hint) == (problem, hint)
+
+
+@pytest.mark.parametrize(
     ("words", "problem", "hint"),
     [
         ("1000 kids gaming", "`1000 kids gaming`: 1 to 20 people, not 1000", None),

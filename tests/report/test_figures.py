@@ -1,4 +1,6 @@
 import io
+import itertools
+import warnings
 
 import matplotlib
 import numpy as np
@@ -14,6 +16,7 @@ from aqmlab.report.figures.drawing import canvas, log_axis_from_zero, styled
 from aqmlab.report.figures.looks import APP_COLOURS, CONDITION_COLOURS, app_looks
 from aqmlab.report.figures.overlap import calmest_above, rim_covered
 from aqmlab.report.page import tables
+from matplotlib import font_manager
 from PIL import Image
 from support.campaigns import app, campaign_of, grid, spec_of
 
@@ -401,3 +404,52 @@ def test_an_axis_of_an_idle_queue_has_round_numbers():
             text for text, at in zip(ticks, axes.get_yticks(), strict=True) if low <= at <= high
         ]
         assert shown == ["0", "1"], most
+
+
+def drawn_with(tmp_path, name):
+    """A drawing of a campaign with an application called `name`, rendered without a warning."""
+    campaigns.run(
+        campaign_of(grid(("pie",), seeds=(1,), apps=[app(name)])), tmp_path / "out", jobs=1
+    )
+    (drawing,) = figures.draw(load(tmp_path / "out"), "rtt_quantiles")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for kind in ("png", "svg"):
+            drawing.rendered(kind)
+    return drawing
+
+
+def test_characters_that_no_font_has_are_noted_without_a_warning(tmp_path, monkeypatch):
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", [])
+    drawing = drawn_with(tmp_path, "王伟")
+    assert drawing.notes[-1] == (
+        "no font on this machine has the characters 伟王, which are drawn as boxes"
+    )
+
+
+def test_characters_that_the_figures_font_lacks_are_drawn_with_another(tmp_path):
+    drawing = drawn_with(tmp_path, "𝒟")  # In matplotlib's STIX, and not in its DejaVu Sans.
+    assert not [note for note in drawing.notes if "font" in note]
+    (title,) = (one for one in drawing.canvas.axes if one.get_title(loc="left") == "𝒟")
+    families = title.title.get_fontfamily() + title._left_title.get_fontfamily()
+    assert "DejaVu Sans" in families and len(set(families)) > 1
+
+
+@pytest.mark.parametrize("values", [
+    ("0 s", "1 s", "10 ms", "100 ms"), ("0 s", "1 ms", "1 s"), ("1 s", "1.001 s", "3 s"),
+    ("10 ms", "11 ms", "1 s"), ("0 s", "10 ms", "20 ms"),
+])  # fmt: skip
+def test_labels_of_varied_values_do_not_overlap(tmp_path, values):
+    varied = [({"rtt": value}, spec_of("pie", seed=n)) for n, value in enumerate(values)]
+    campaigns.run(campaign_of(varied), tmp_path / "out", jobs=1)
+    (drawing,) = figures.draw(load(tmp_path / "out"), "varied")
+    drawing.rendered("png")
+    axes = drawing.canvas.axes[-1]
+    boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+    assert all(one.x1 < other.x0 for one, other in itertools.pairwise(boxes))
+    spread = {"1 s" in values and "0 s" in values: "symlog", values[0] == "10 ms": "log"}
+    assert axes.get_xscale() == spread.get(True, "linear")
+    assert axes.get_xlim()[0] > -5 or axes.get_xscale() == "linear"
+    labels = [label.get_text() for label in axes.get_xticklabels()]
+    if len(values) == 4:
+        assert labels == ["0", "10", "100", "1000"]

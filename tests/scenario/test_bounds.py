@@ -201,8 +201,8 @@ MANY_DIGITS = "0x" + "f" * 20_000
         (f"{HOME}start = {MANY_DIGITS}\n", "is not a duration"),
         (f"{HOME}[vary]\npath.rtt = [{MANY_DIGITS}]\n", "is not a duration"),
         (f"{HOME}[vary]\npath.rtt = [{MANY_DIGITS}, {MANY_DIGITS}]\n", "is given twice"),
-        (f"title = {MANY_DIGITS}\n{HOME}", "is wrong"),
-        (f"{HOME}[measure]\npoints = {MANY_DIGITS}\n", "is wrong"),
+        (f"title = {MANY_DIGITS}\n{HOME}", "is a number, not text"),
+        (f"{HOME}[measure]\npoints = {MANY_DIGITS}\n", "is not at most 1000000"),
         (
             HOME + "".join(f"[hosts.h{n}]\n" for n in range(500)) + '[apps.b]\nkind = "bulk"\n'
             'home = "zzzzz"\n',

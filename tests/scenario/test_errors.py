@@ -446,3 +446,50 @@ def test_what_people_at_home_call_things_is_understood(said, meant) -> None:
     with pytest.raises(ScenarioError) as caught:
         Scenario(path={"rate": "25/5 Mbit/s"}, apps={"x": {"kind": said}})
     assert caught.value.hint == f"did you mean `{meant}`?"
+
+
+@pytest.mark.parametrize(
+    ("line", "problem", "hint"),
+    [
+        (
+            "path = 3", "path: `3` is a number, not a table",
+            'write path = { rate = "12/1 Mbit/s", rtt = "40 ms" }',
+        ),
+        (
+            'apps = "off"', "apps: `off` is text, not a table",
+            'write apps.NAME = { kind = "bulk" }, or "off" to leave one out',
+        ),
+        (
+            "hosts = [1]", "hosts: `[1]` is a list, not a table",
+            'write hosts.NAME = { profile = "linux" }',
+        ),
+        (
+            "measure = 3", "measure: `3` is a number, not a table",
+            'write measure = { from = "5 s" }',
+        ),
+        (
+            "defaults = true", "defaults: `True` is a switch, not a table",
+            'write defaults = { start = "1 s" }',
+        ),
+        ("title = 3", "title: `3` is a number, not text", "put it in quotes"),
+        (
+            'report.figures = "rates"', "report.figures: `rates` is text, not a list",
+            'write figures = ["rtt_time"]',
+        ),
+        (
+            "report.figures = [3]", "report.figures.0: `3` is a number, not text",
+            'write "rtt_time"',
+        ),
+        ("report.rates = 3", "report.rates: `3` is a number, not a table", None),
+        ("measure.points = 1.5", "measure.points: `1.5` is not a whole number", None),
+        ('measure.points = "x"', "measure.points: `x` is not a whole number", None),
+        ("measure.points = 0", "measure.points: `0` is not at least 1", None),
+        ("measure.points = 2e6", "measure.points: `2000000.0` is not at most 1000000", None),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_is_said_in_the_words_of_toml(refusal, line, problem, hint):
+    path, apps = HOME.split("\n\n")
+    home = {"path": apps, "apps": path}.get(line.partition(" ")[0], HOME)
+    error = refusal(f"{line}\n{home}")
+    ending = f"\n\nhint: {hint}" if hint else ""
+    assert error == f"home.toml:1: {problem}{ending}"

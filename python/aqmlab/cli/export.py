@@ -69,7 +69,7 @@ def _teacup(results: CampaignResults, target: Target, ids: Sequence[str]) -> Ite
     completed = []
     ends = teacup_addresses.of_manifest(results.manifest)
     for one in _each(results, teacup.TABLES, ids):
-        for name, data in teacup.files(one, names[one.id].id, ends):
+        for name, data in teacup.files(one, names[one.id].id, ends, console.talk):
             target.write(f"{names[one.id].prefix}/{name}", data)
         completed.append(names[one.id].id)
     yield from (target.folder / prefix for prefix in {one.prefix: None for one in names.values()})

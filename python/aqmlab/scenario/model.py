@@ -26,7 +26,7 @@ from pydantic.json_schema import JsonSchemaValue
 from aqmlab import _core
 from aqmlab.base.errors import BadMemberError, BadValueError, ScenarioError, shown
 from aqmlab.base.python_words import member, spoken
-from aqmlab.scenario import merge, sweep, toml_writer
+from aqmlab.scenario import merge, sweep, toml_writer, type_errors
 from aqmlab.scenario.applications import App, Host, Timing
 from aqmlab.scenario.fields import (
     Flag,
@@ -298,7 +298,7 @@ def first_problem(
         return keys, _unknown_key(keys, _fields_beside(keys, model))
     if first["type"] == "missing":
         return keys, BadValueError("is missing", _MISSING.get(keys[-1]))
-    return keys, BadValueError(f"`{shown(first.get('input'))}` is wrong: {first['msg'].lower()}")
+    return keys, type_errors.in_words(first, keys)
 
 
 _MEANT = {

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import DiskError, RequestError
 from aqmlab.base.files import write_atomically
+from aqmlab.report.figures import fonts
 from aqmlab.report.figures.drawing import Drawing, Drawings, FigureDefinition, own_names, styled
 from aqmlab.results.summary import sparse
 from aqmlab.scenario.figure_names import FIGURES
@@ -49,12 +50,13 @@ def draw(results: CampaignResults, name: str) -> Drawings:
         raise RequestError(f"the figure `{name}` has nothing to show in these results")
     with styled():
         drawings = Drawings(chosen.draw(results))
+        boxed = [fonts.complete(drawing.canvas) for drawing in drawings]
     names = own_names([drawing.name for drawing in drawings])
     for drawing, own in zip(drawings, names, strict=True):
         drawing.name = own
     few = sparse(results) if "flows" in chosen.tables else ""
-    for drawing in drawings if few else ():
-        drawing.notes = [*drawing.notes, few]
+    for drawing, lost in zip(drawings, boxed, strict=True):
+        drawing.notes = [*drawing.notes, *filter(None, (few, lost))]
     return drawings
 
 

@@ -7,6 +7,7 @@ import base64
 import html
 import math
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -73,10 +74,13 @@ class Drawing:
     def _render(self, kind: str) -> bytes:
         # `savefig` would lay out and draw everything twice for each format.
         layout = self.canvas.get_layout_engine()
-        if layout is not None:
-            layout.execute(self.canvas)
-            self.canvas.set_layout_engine("none")
-        return svg(self.canvas) if kind == "svg" else png(self.canvas)
+        with warnings.catch_warnings():
+            # A note states the characters that no font has.
+            warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
+            if layout is not None:
+                layout.execute(self.canvas)
+                self.canvas.set_layout_engine("none")
+            return svg(self.canvas) if kind == "svg" else png(self.canvas)
 
 
 class Drawings(list[Drawing]):

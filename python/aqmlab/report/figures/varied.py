@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 
 _LEAST_VALUES, _MOST_VALUES = 3, 30
 _MOST_APPS, _MOST_PLACES, _MOST_TICKS = 6, 2, 8
+_DECADES_TO_ZERO = 0.5
+"""The width of the section from zero to the least value of a logarithmic axis, in decades."""
+_CHARACTER = 0.02
+"""The width of a character of a tick's label, as a share of the width of the ticks."""
 _DELAY, _RATE = "rtt_p95_ms", "throughput_mean_mbit"
 _SERVED = (GOOD, TOLERABLE)
 _KEYS = ("place", "curve", "x")
@@ -65,11 +69,35 @@ class VariedQuantity:
             name_ticks(axes, self.names, width_share=0.45)
             return
         values = sorted(set(self.x.values()))
-        if values[0] > 0 and values[-1] > 20 * values[0]:
-            axes.set_xscale("log")
+        least = min((value for value in values if value > 0), default=0.0)
+        if values[0] >= 0 and values[-1] > 20 * least:
+            if values[0] > 0:
+                axes.set_xscale("log")
+            else:
+                axes.set_xscale("symlog", linthresh=least, linscale=_DECADES_TO_ZERO)
+                # The limits are those of a linear axis, with decades below zero.
+                axes.set_xlim(-least / 4, values[-1] * 1.3)
             axes.minorticks_off()
-        some = data.spread(values, _MOST_TICKS)
+        some = data.spread(_apart(axes, values), _MOST_TICKS)
         axes.set_xticks(some, [f"{value:g}" for value in some])
+
+
+def _apart(axes: Axes, values: Sequence[float]) -> list[float]:
+    """The first, the last and other sorted `values` whose labels do not overlap on the x-axis."""
+    places = axes.xaxis.get_transform().transform(values)
+    whole = places[-1] - places[0]
+    halves = [len(f"{value:g}") * _CHARACTER / 2 for value in values]
+
+    def fit(one: int, other: int) -> bool:
+        room = halves[one] + halves[other] + _CHARACTER
+        return bool((places[other] - places[one]) >= room * whole)
+
+    last = len(values) - 1
+    kept = [0]
+    for at in range(1, last):
+        if fit(kept[-1], at) and fit(at, last):
+            kept.append(at)
+    return [values[at] for at in dict.fromkeys([*kept, last])]
 
 
 def _varied(results: CampaignResults) -> Iterator[VariedQuantity]:

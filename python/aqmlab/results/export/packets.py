@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
 from aqmlab.base.scratch import Scratch
+from aqmlab.engines.engine import Say
 from aqmlab.results import captures
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _address(number: int) -> str:
 
 
 @contextmanager
-def of_trial(trial: TrialRows) -> Iterator[tuple[Path, Path]]:
+def of_trial(trial: TrialRows, say: Say = lambda _: None) -> Iterator[tuple[Path, Path]]:
     """Yields the captures at the home's and the internet's end, which exist within the context.
 
     Raises `RequestError` if the engine keeps no packets, or if the trial has more than `_MOST_APPS`
@@ -107,7 +108,7 @@ def of_trial(trial: TrialRows) -> Iterator[tuple[Path, Path]]:
         )
     recorded = captures.RecordedTrial(trial.id, trial.digest)
     with Scratch() as folder:
-        yield captures.write(trial.spec, f"{folder}/trial", trial.engine, recorded=recorded)
+        yield captures.write(trial.spec, f"{folder}/trial", trial.engine, say, recorded)
 
 
 def read(path: Path) -> Packets:

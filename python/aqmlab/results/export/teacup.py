@@ -32,6 +32,7 @@ from aqmlab import _core
 from aqmlab.base.condition_text import condition_text
 from aqmlab.base.unique_names import Names
 from aqmlab.campaign.store.manifest import TrialEntry
+from aqmlab.engines.engine import Say
 from aqmlab.results.captures import EPOCH_S
 from aqmlab.results.export import packets
 from aqmlab.results.export.teacup_addresses import ConfigEnds, FlowNames
@@ -121,7 +122,10 @@ def _value(text: str) -> str:
 
 
 def files(
-    trial: TrialRows, name: str, ends: Mapping[str, ConfigEnds] = MappingProxyType({})
+    trial: TrialRows,
+    name: str,
+    ends: Mapping[str, ConfigEnds] = MappingProxyType({}),
+    say: Say = lambda _: None,
 ) -> Iterator[tuple[str, bytes]]:
     """Yields the name and the contents of each file of an experiment called `name`.
 
@@ -129,7 +133,7 @@ def files(
     name. Applications without an entry keep the addresses of the captures. Raises `RequestError` if
     the trial's engine keeps no packets, or if the trial has too many applications.
     """
-    with packets.of_trial(trial) as captured:
+    with packets.of_trial(trial, say) as captured:
         home, wan = (packets.read(path) for path in captured)
         first, second = map(str, captured)
         wishes = json.dumps({"synchronised": True, "samples": True})
