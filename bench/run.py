@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,11 @@ from msgspec import structs
 HERE = Path(__file__).parent
 MEASURED = HERE / "measured.json"
 NS3_MODULES = ("core", "network", "internet", "point-to-point", "applications", "traffic-control")
-# Other programs of the machine slow most runs, and never speed one up. The best run of many is
-# therefore nearly the same each time.
+# Other programs of the machine slow most rounds. The best round of many is therefore nearly the
+# same each time. A round has several runs, because a run takes only 40 ms, and the processor's
+# clock frequency can be higher than usual for such a time.
 ROUNDS = 15
+RUNS = 5
 
 
 def cpu_of(run: Callable[[], Any]) -> tuple[float, Any]:
@@ -90,25 +93,29 @@ class Peers:
     ns3: Path | None
 
     def turns(self, qdisc: str) -> Iterator[tuple[str, float, int]]:
-        """Runs each peer once; yields its name, its CPU seconds and its number of data packets.
+        """Runs each peer; yields its name, its CPU seconds and its number of data packets.
 
         csg-htsim has only the discipline `pfifo`.
         """
         if self.htsim and qdisc == "pfifo":
-            cpu_s, packets = htsim_peer.run(
-                self.htsim, flows=2, mbit=50, rtt_ms=40, limit=limit_of(qdisc), span_s=60
-            )
-            yield "csg-htsim", cpu_s, packets
+            shape = {"flows": 2, "mbit": 50, "rtt_ms": 40, "span_s": 60, "limit": limit_of(qdisc)}
+            yield "csg-htsim", *_sum(partial(htsim_peer.run, self.htsim, **shape))
         if self.ns3:
             # Ten simulated seconds suffice for a rate. All sixty would take ns-3 a minute.
             yield "ns-3", *ns3(self.ns3, qdisc, 10)
+
+
+def _sum(run: Callable[[], tuple[float, int]]) -> tuple[float, int]:
+    """The CPU seconds and the number of data packets of `RUNS` runs."""
+    seconds, packets = zip(*(run() for _ in range(RUNS)), strict=True)
+    return sum(seconds), sum(packets)
 
 
 def packets_per_second(peers: Peers) -> dict[str, dict[str, float]]:
     """Prints and returns the data packets per CPU second of two bulk flows at 50 Mbit/s.
 
     The result is by discipline, then by simulator. `off` and `on` are this simulator without and
-    with measurement. Each number is that of the best of `ROUNDS` runs.
+    with measurement. Each number is that of the best of `ROUNDS` rounds.
     """
     print("Data packets through the bottleneck per CPU second (2 CUBIC flows, 50 Mbit/s, 60 s)")
     best = {}
@@ -117,7 +124,7 @@ def packets_per_second(peers: Peers) -> dict[str, dict[str, float]]:
         for _ in range(ROUNDS):
             for name, measure in (("off", False), ("on", True)):
                 shape = {"mbit": 50, "flows": 2, "qdisc": qdisc, "span_s": 60}
-                cpu_s, packets = ours(**shape, measure=measure)
+                cpu_s, packets = _sum(partial(ours, **shape, measure=measure))
                 rates.setdefault(name, []).append(packets / cpu_s)
             for name, cpu_s, packets in peers.turns(qdisc):
                 rates.setdefault(name, []).append(packets / cpu_s)
