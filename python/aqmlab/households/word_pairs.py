@@ -42,7 +42,7 @@ _OWN_ACTIVITIES = {
     "cloud-backup": frozenset(("photo-sync", "photo-album", "medical-images", "upload-2016")),
     "game-download": frozenset(("boerlage-movie", "boerlage-updates", "download-2016")),
 }
-"""By verb: the objects that are themselves activities of this kind, and stay what they are."""
+"""The objects of each verb that are activities of its kind. Such an object is the activity."""
 
 _LISTED = frozenset(("photo", "photos", "picture", "pictures", "video", "videos"))
 """Further objects, if "and" and one of these words follow the first: "photos and videos"."""

@@ -24,7 +24,7 @@ _BOUNDS = {
     "greater_than": ("above", "gt"), "greater_than_equal": ("at least", "ge"),
     "less_than": ("below", "lt"), "less_than_equal": ("at most", "le"),
 }  # fmt: skip
-"""By error: the words for the bound, and the key of its value."""
+"""The words for a bound and the key of its value, by the type of the error."""
 
 _EXAMPLES = {
     ("a table", "path"): 'path = { rate = "12/1 Mbit/s", rtt = "40 ms" }',
@@ -42,7 +42,7 @@ _EXAMPLES = {
     ("a list", "tiers"): 'tiers = ["25/5 Mbit/s", "50/20 Mbit/s"]',
     ("a list", "figures"): 'figures = ["rtt_time"]',
 }
-"""By the wanted type and the last key: what to write."""
+"""The text to write, by the wanted type and the last key."""
 
 _IN_TABLES = {
     ("a table", "people"): '{ devices = { notebook = ["video meeting"] } }',
@@ -51,7 +51,7 @@ _IN_TABLES = {
     ("text", "tiers"): '"25/5 Mbit/s"',
     ("text", "figures"): '"rtt_time"',
 }
-"""By the wanted type and the key of the table around the value: what to write."""
+"""The text to write, by the wanted type and the key of the table around the value."""
 
 
 def in_words(error: Mapping[str, Any], keys: Sequence[str]) -> BadValueError:
@@ -87,7 +87,7 @@ def _type(value: object) -> str | None:
 
 
 def _hint(wanted: str, keys: Sequence[str]) -> str | None:
-    """What to write at `keys`, if it is known."""
+    """The hint for the member at `keys`; `None` if there is none."""
     around, last = ("", "", *keys)[-2:]
     example = _EXAMPLES.get((wanted, last)) or _IN_TABLES.get((wanted, around))
     is_use = last.isdecimal() and ("devices" in keys or keys[0] == "things")
