@@ -48,16 +48,28 @@ fn keep(values: &mut [u64], wanted: impl Fn(u64) -> bool) -> usize {
 }
 
 /// Does what [`select`] does for up to [`FEW`] values.
+///
+/// The comparators are those of Batcher's merge exchange (Knuth, The Art of Computer Programming,
+/// volume 3, algorithm 5.2.2M).
 fn select_from_few(values: &[u64], index: usize) -> u64 {
-    // The least values so far, in rising order.
-    let mut least = [u64::MAX; FEW];
-    for &value in values {
-        let mut larger = value;
-        for place in &mut least[..=index] {
-            (*place, larger) = ((*place).min(larger), (*place).max(larger));
-        }
+    let mut sorted = [u64::MAX; FEW];
+    sorted[..values.len()].copy_from_slice(values);
+    order(&mut sorted, 4, [0, 1, 2, 3]);
+    order(&mut sorted, 2, [0, 1, 4, 5]);
+    order(&mut sorted, 2, [2, 3]);
+    order(&mut sorted, 1, [0, 2, 4, 6]);
+    order(&mut sorted, 3, [1, 3]);
+    order(&mut sorted, 1, [1, 3, 5]);
+    sorted[index]
+}
+
+/// Orders the value at each of `places` and the value `distance` places behind it.
+#[inline]
+fn order<const N: usize>(values: &mut [u64; FEW], distance: usize, places: [usize; N]) {
+    for place in places {
+        let (one, other) = (values[place], values[place + distance]);
+        (values[place], values[place + distance]) = (one.min(other), one.max(other));
     }
-    least[index]
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! bin, counts in all values of the bin but the median. A late sample whose bin does not exist
 //! makes a new bin.
 
+use aqmlab_core::hint::rare;
 use aqmlab_core::{Duration, Instant};
 
 use crate::select::select;
@@ -124,14 +125,27 @@ impl Series {
     }
 
     /// Counts the samples that are not counted yet, and stores every `stride`-th of them.
+    #[inline]
     fn count_new(&mut self) {
         let (begin, first) = (self.stored, self.sums.n);
         self.sums.add(&self.buffer[begin..self.filled]);
+        if self.stride == 1 && self.filled <= KEPT {
+            // All samples so far are stored, so the new samples already have their places.
+            self.stored = self.filled;
+            return;
+        }
+        rare();
+        self.thin(begin, first);
+    }
+
+    /// Stores every `stride`-th sample from the place `begin` on. The sample at `begin` has the
+    /// number `first` in its bin.
+    #[inline(never)]
+    fn thin(&mut self, begin: usize, first: u64) {
         let mut number = first;
         if self.stride == 1 {
-            // All samples so far are stored, so the next samples already have their places.
-            self.stored = self.filled.min(KEPT);
-            number = self.stored as u64;
+            self.stored = KEPT;
+            number = KEPT as u64;
         }
         number = number.next_multiple_of(self.stride);
         while number < self.sums.n {
