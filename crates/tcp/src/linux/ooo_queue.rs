@@ -32,6 +32,7 @@ impl OooQueue {
     }
 
     /// Returns the memory of the queue, with an overhead of `overhead` bytes for each buffer.
+    #[inline]
     pub(super) fn memory(&self, overhead: u64) -> u64 {
         self.bytes + self.buffers.len() as u64 * overhead
     }
