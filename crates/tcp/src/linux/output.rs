@@ -109,6 +109,25 @@ impl Linux {
     /// Sends the new data that `push` and the limits of the connection permit. Returns whether
     /// there is unsent data although nothing is outstanding (`tcp_write_xmit`).
     pub(super) fn write_xmit(&mut self, tcb: &mut Tcb, push: Push) -> bool {
+        if !tcb.has_cwnd_space() && push != Push::Probe && !tcb.snd.fin_pending() {
+            rare();
+            self.wait_for_cwnd(tcb);
+            return tcb.board.is_empty() && tcb.snd.has_unsent();
+        }
+        self.write_bursts(tcb, push)
+    }
+
+    /// Does what [`Self::write_bursts`] does, if the congestion window permits no segment.
+    #[inline(never)]
+    fn wait_for_cwnd(&mut self, tcb: &mut Tcb) {
+        self.begin_train();
+        self.must_wait(tcb);
+        self.validate_cwnd(tcb, true);
+    }
+
+    /// Does what [`Self::write_xmit`] does, whether the congestion window permits a segment or not.
+    #[inline]
+    fn write_bursts(&mut self, tcb: &mut Tcb, push: Push) -> bool {
         let mss = tcb.current_mss();
         let max_segments = tcb.tso_segments(mss);
         // The timer of a loss probe, if one follows, replaces the timeout.
@@ -307,6 +326,8 @@ impl Linux {
 
 #[cfg(test)]
 mod tests {
+    use aqmlab_core::Rng;
+
     use super::*;
     use crate::linux::testing;
 
@@ -322,6 +343,37 @@ mod tests {
             linux.send_burst(&mut tcb, Burst { bytes: 2 * 1_448, fin: false }, 1_448);
             assert_eq!(tcb.pacer.departure() > tcb.now(), number >= 5, "burst {number}");
         }
+    }
+
+    #[test]
+    fn with_a_full_congestion_window_both_paths_do_the_same() {
+        let mut rng = Rng::stream(1, "full window");
+        let mut full = 0;
+        for _ in 0..1_000 {
+            let cc = ["cubic", "reno", "bbr"][rng.below(3) as usize];
+            let push = [Push::Pending, Push::All, Push::One][rng.below(3) as usize];
+            let cwnd = 2 + rng.below(12);
+            let (bytes, now) = (rng.below(20) * 1_000, Instant::from_millis(5 + rng.below(300)));
+            let mut ends = [testing::open(cc), testing::open(cc)];
+            for (linux, tcb) in &mut ends {
+                tcb.start_controller();
+                tcb.snd.wnd = 1 << 20;
+                tcb.window.cwnd = cwnd;
+                tcb.clock.set(Instant::from_millis(5));
+                linux.write(tcb, cwnd * 1_448 + bytes);
+                linux.write_xmit(tcb, Push::All);
+                tcb.window.cwnd -= cwnd / 3;
+                tcb.clock.set(now);
+            }
+            let [(short, one), (long, other)] = &mut ends;
+            if one.has_cwnd_space() {
+                continue;
+            }
+            full += 1;
+            assert_eq!(short.write_xmit(one, push), long.write_bursts(other, push));
+            assert_eq!(testing::state(short, one), testing::state(long, other));
+        }
+        assert!(full > 300, "{full} of 1000 windows were full");
     }
 
     /// Tests that a FIN without payload is no data segment. Linux calls `tcp_event_data_sent` and
