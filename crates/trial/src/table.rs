@@ -91,11 +91,6 @@ impl Words {
         }
     }
 
-    /// Adds a row with a word that [`Self::index`] returned.
-    pub(crate) fn push_index(&mut self, index: u32) {
-        self.indices.push(index);
-    }
-
     /// Returns the index of `word` in the list of words. Adds the word if the list does not have
     /// it, so the caller must add a row with this index.
     pub(crate) fn index(&mut self, word: &str) -> u32 {
@@ -109,6 +104,12 @@ impl Words {
             self.words.len() - 1
         });
         index as u32
+    }
+
+    /// Returns a finished column whose rows have the words with these indices, which
+    /// [`Self::index`] returned.
+    pub(crate) fn column_of(self, indices: Vec<u32>) -> Column {
+        Column::Word(indices, self.words)
     }
 
     /// Returns the finished column.

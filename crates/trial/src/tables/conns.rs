@@ -23,25 +23,25 @@ impl View<'_> {
     }
 
     pub(super) fn tcp_series(&self) -> Table {
-        let (mut names, mut sides) = (Words::default(), Words::default());
         let samples = self.findings.samples.as_ref().map_or(&[][..], |samples| &samples.tcp);
         let conns = &self.findings.conns;
         // Successive samples are of different connections, so the index of each word is kept.
-        let (mut places, mut of_side) = (vec![None; conns.len()], [None; 2]);
-        names.reserve(samples.len());
-        sides.reserve(samples.len());
-        for sample in samples {
+        let (mut names, mut places) = (Words::default(), vec![None; conns.len()]);
+        let of_name = samples.iter().map(|sample| {
             let conn = sample.conn as usize;
             let name = || names.index(self.name(conns[conn].flow));
-            let index = *places[conn].get_or_insert_with(name);
-            names.push_index(index);
+            *places[conn].get_or_insert_with(name)
+        });
+        let of_name = of_name.collect();
+        let (mut sides, mut places) = (Words::default(), [None; 2]);
+        let of_side = samples.iter().map(|sample| {
             let side = || sides.index(if sample.side == Side::Home { "home" } else { "wan" });
-            let index = *of_side[sample.side.index()].get_or_insert_with(side);
-            sides.push_index(index);
-        }
+            *places[sample.side.index()].get_or_insert_with(side)
+        });
+        let of_side = of_side.collect();
         Table::new(vec![
-            ("flow", names.column()),
-            ("side", sides.column()),
+            ("flow", names.column_of(of_name)),
+            ("side", sides.column_of(of_side)),
             ("conn", floats(samples, |sample| f64::from(conns[sample.conn as usize].number))),
             ("t_s", floats(samples, |sample| sample.at.as_secs_f64())),
             ("cwnd_bytes", floats(samples, |sample| sample.cwnd_bytes as f64)),
