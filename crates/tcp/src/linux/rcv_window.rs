@@ -42,6 +42,8 @@ pub(super) struct RcvWindow {
     /// The memory of held data below which only `ssthresh` limits the window. The value is stored,
     /// like `full` and `wide`.
     little: u64,
+    /// The memory of held data below which `ssthresh` can grow, stored like `little`.
+    growable: u64,
     /// The window if only `ssthresh` limits it, rounded up to a value that a header can express.
     wide: u64,
 }
@@ -57,6 +59,7 @@ impl RcvWindow {
             shift: 0,
             full: 0,
             little: 0,
+            growable: 0,
             wide: 0,
         };
         if let Some(fixed) = fixed {
@@ -123,15 +126,23 @@ impl RcvWindow {
         }
         self.ssthresh = self.ssthresh.min(self.clamp);
         self.shift = tcb.options.rcv_shift;
-        self.update_wide();
+        self.update_stored();
         self.ssthresh.min(tcb.rcv.wnd).min(10 * advmss)
     }
 
-    /// Computes the stored values `full`, `little` and `wide`.
-    fn update_wide(&mut self) {
+    /// Returns the memory of held data below which the free memory suffices for `window`.
+    const fn room_beside(&self, window: u64) -> u64 {
+        (self.buffer + 1).saturating_sub(self.memory_for(window))
+    }
+
+    /// Computes the stored values `full`, `little`, `growable` and `wide`.
+    fn update_stored(&mut self) {
         self.full = self.clamp.min(self.window_in(self.buffer));
-        let needed = self.memory_for(self.ssthresh.max(self.full / 2));
-        self.little = if self.shift > 0 { (self.buffer + 1).saturating_sub(needed) } else { 0 };
+        let is_scaled = self.shift > 0;
+        self.little =
+            if is_scaled { self.room_beside(self.ssthresh.max(self.full / 2)) } else { 0 };
+        let can_grow = self.ssthresh < self.clamp;
+        self.growable = if can_grow { self.room_beside(self.ssthresh + 1) } else { 0 };
         self.wide = expressible(self.ssthresh, self.shift);
     }
 
@@ -141,7 +152,7 @@ impl RcvWindow {
         if memory > self.buffer {
             self.buffer = memory;
             self.clamp = self.window_in(memory);
-            self.update_wide();
+            self.update_stored();
         }
     }
 }
@@ -162,7 +173,7 @@ impl Linux {
     /// Limits the offered window to `limit`.
     pub(crate) fn limit_window(&mut self, limit: u64) {
         self.rcv_window.clamp = self.rcv_window.clamp.min(limit);
-        self.rcv_window.update_wide();
+        self.rcv_window.update_stored();
     }
 
     /// Returns the memory of out-of-order data and of unread data, in bytes.
@@ -247,23 +258,20 @@ impl Linux {
     #[expect(clippy::inline_always, reason = "nearly all data passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub(super) fn grow_window(&mut self, tcb: &Tcb, payload: u32, uncharged: u64) {
-        if self.rcv_window.ssthresh >= self.rcv_window.clamp {
-            return;
-        }
         let held = self.held_memory(tcb).saturating_sub(uncharged);
         let window = &mut self.rcv_window;
-        let space = window.window_in(window.buffer.saturating_sub(held));
-        let growth = window.clamp.min(space).saturating_sub(window.ssthresh);
-        if growth == 0 {
+        if held >= window.growable {
             return;
         }
         rare();
+        let space = window.window_in(window.buffer.saturating_sub(held));
+        let growth = window.clamp.min(space) - window.ssthresh;
         // The linear part of a received `skb` is empty and does not count, so the memory of a
         // segment is its payload. The kernel's rule for segments that cost more therefore never
         // applies.
         let step = (2 * u64::from(tcb.options.advmss)).max(2 * u64::from(payload));
         window.ssthresh += growth.min(step);
-        window.update_wide();
+        window.update_stored();
         self.delack.ensure_quick();
     }
 }
@@ -288,7 +296,7 @@ mod tests {
             tcb.rcv.wnd = offered;
             tcb.options.rcv_shift = 1 + rng.below(14) as u8;
             linux.rcv_window.shift = tcb.options.rcv_shift;
-            linux.rcv_window.update_wide();
+            linux.rcv_window.update_stored();
             linux.ooo = OooQueue::default();
             if rng.below(2) == 0 {
                 let end = 10 + (rng.below(1 << 24) >> rng.below(24));
@@ -301,6 +309,31 @@ mod tests {
             let free = window.window_in(window.buffer.saturating_sub(linux.held_memory(&tcb)));
             let long = (linux.possible_window_in(free, &tcb), linux.delack.is_urgent());
             assert_eq!(short, long);
+        }
+    }
+
+    #[test]
+    fn ssthresh_grows_as_far_as_the_clamp_and_the_free_memory_permit() {
+        let (mut linux, mut tcb) = testing::open("reno");
+        let mut rng = Rng::stream(1, "growth");
+        tcb.options.advmss = 1_448;
+        for _ in 0..5_000 {
+            let mut any = || rng.below(1 << 17) >> rng.below(17);
+            let (buffer, clamp, ssthresh, end) = (any(), any(), any(), any());
+            linux.rcv_window.buffer = buffer;
+            linux.rcv_window.clamp = clamp;
+            linux.rcv_window.ssthresh = ssthresh;
+            linux.rcv_window.adv_win_scale = rng.below(3) as u32;
+            linux.rcv_window.update_stored();
+            linux.ooo = OooQueue::default();
+            let _ = linux.ooo.insert(9, 10 + end, &mut tcb.rcv.sack);
+            let uncharged = rng.below(2) * (1 + end);
+            let window = &linux.rcv_window;
+            let held = linux.held_memory(&tcb) - uncharged;
+            let most = clamp.min(window.window_in(buffer.saturating_sub(held)));
+            let want = ssthresh + most.saturating_sub(ssthresh).min(2 * 1_448);
+            linux.grow_window(&tcb, 100, uncharged);
+            assert_eq!(linux.rcv_window.ssthresh, want, "{buffer} {clamp} {ssthresh} {held}");
         }
     }
 
@@ -320,7 +353,7 @@ mod tests {
             tcb.rcv.nxt = tcb.rcv.wup + any();
             tcb.options.rcv_shift = 1 + rng.below(14) as u8;
             linux.rcv_window.shift = tcb.options.rcv_shift;
-            linux.rcv_window.update_wide();
+            linux.rcv_window.update_stored();
             let first = linux.select_window(&mut tcb);
             assert_eq!(linux.select_window(&mut tcb), first);
         }

@@ -36,6 +36,8 @@ pub(in crate::linux) struct DelayedAck {
     least: u64,
     /// The maximum delay.
     most: u64,
+    /// The minimum retransmission timeout.
+    least_rto: u64,
     /// Whether an acknowledgement is pending (`ICSK_ACK_SCHED`).
     scheduled: bool,
     /// Whether the pending acknowledgement is due at once (`ICSK_ACK_NOW`).
@@ -72,6 +74,7 @@ impl DelayedAck {
             always,
             least,
             most: clock.covering(profile.delayed_ack_max).max(least),
+            least_rto: clock.covering(profile.rto_min),
             scheduled: false,
             now: false,
             pushed: false,
@@ -195,24 +198,34 @@ impl DelayedAck {
     /// acknowledgements immediate.
     #[inline]
     fn adapt(&mut self, tcb: &Tcb) {
-        let (least, rto, clock) = (self.least, tcb.rtt.rto, &tcb.clock);
         let Some(ato) = self.ato else {
             rare();
             self.raise_quick(tcb.rcv.wnd, tcb.profile.quick_acks);
-            self.ato = Some(least);
+            self.ato = Some(self.least);
             return;
         };
-        let gap = clock.jiffies() - self.last_received;
-        let (is_short, shrinks) = (gap <= least / 2, gap < ato);
-        let shorter = ato / 2 + select_unpredictable(is_short, least / 2, gap);
+        let gap = tcb.clock.jiffies() - self.last_received;
+        let (is_short, shrinks) = (gap <= self.least / 2, gap < ato);
+        let shorter = ato / 2 + select_unpredictable(is_short, self.least / 2, gap);
         self.ato = Some(select_unpredictable(is_short | shrinks, shorter, ato));
-        if is_short {
+        // No timeout is shorter than the minimum, so the timeout matters only beyond it.
+        if shorter.max(gap) > self.least_rto {
+            rare();
+            self.adapt_to_timeout(tcb, gap, shrinks);
+        }
+    }
+
+    /// Completes [`Self::adapt`] if the gap or the new delay may exceed the timeout. `shrinks` states
+    /// whether the gap is shorter than the delay before.
+    #[inline(never)]
+    fn adapt_to_timeout(&mut self, tcb: &Tcb, gap: u64, shrinks: bool) {
+        let rto = tcb.clock.covering(tcb.rtt.rto);
+        if gap <= self.least / 2 {
             return;
         }
-        rare();
         if shrinks {
-            self.ato = Some(shorter.min(clock.covering(rto)));
-        } else if gap > clock.covering(rto) {
+            self.ato = self.ato.map(|ato| ato.min(rto));
+        } else if gap > rto {
             // After a gap longer than the timeout, the sender has probably not restarted its
             // window. It then needs acknowledgements.
             self.raise_quick(tcb.rcv.wnd, tcb.profile.quick_acks);
