@@ -87,6 +87,12 @@ impl CwndUsage {
 }
 
 impl Tcb {
+    /// Returns the number of segments that the congestion window allows beside those in flight.
+    #[inline]
+    pub(super) fn cwnd_space(&self) -> u64 {
+        self.cwnd_segments().saturating_sub(self.board.in_flight().into())
+    }
+
     /// Returns whether the congestion window allows another segment.
     #[inline]
     pub(super) fn has_cwnd_space(&self) -> bool {

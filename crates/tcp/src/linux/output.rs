@@ -109,12 +109,13 @@ impl Linux {
     /// Sends the new data that `push` and the limits of the connection permit. Returns whether
     /// there is unsent data although nothing is outstanding (`tcp_write_xmit`).
     pub(super) fn write_xmit(&mut self, tcb: &mut Tcb, push: Push) -> bool {
-        if !tcb.has_cwnd_space() && push != Push::Probe && !tcb.snd.fin_pending() {
+        let space = tcb.cwnd_space();
+        if space == 0 && push != Push::Probe && !tcb.snd.fin_pending() {
             rare();
             self.wait_for_cwnd(tcb);
             return tcb.board.is_empty() && tcb.snd.has_unsent();
         }
-        self.write_bursts(tcb, push)
+        self.write_bursts(tcb, push, space)
     }
 
     /// Does what [`Self::write_bursts`] does, if the congestion window permits no segment.
@@ -126,8 +127,9 @@ impl Linux {
     }
 
     /// Does what [`Self::write_xmit`] does, whether the congestion window permits a segment or not.
+    /// `space` is [`Tcb::cwnd_space`].
     #[inline]
-    fn write_bursts(&mut self, tcb: &mut Tcb, push: Push) -> bool {
+    fn write_bursts(&mut self, tcb: &mut Tcb, push: Push, mut space: u64) -> bool {
         let mss = tcb.current_mss();
         let max_segments = tcb.tso_segments(mss);
         // The timer of a loss probe, if one follows, replaces the timeout.
@@ -136,13 +138,15 @@ impl Linux {
         let (mut sent, mut limited) = (0, false);
         self.begin_train();
         while !self.must_wait(tcb) {
-            let Some(burst) = self.next_burst(tcb, (mss, max_segments), push, &mut limited) else {
+            let limits = (mss, max_segments);
+            let Some(burst) = self.next_burst(tcb, limits, (push, space), &mut limited) else {
                 break;
             };
             self.divide_train(tcb);
             let segments = self.send_burst(tcb, burst, mss);
             self.add_burst(segments);
             sent += segments;
+            space = tcb.cwnd_space();
             if std::mem::take(&mut starts_timer) {
                 rare();
                 tcb.rearm_rto();
@@ -152,7 +156,7 @@ impl Linux {
                 break;
             }
         }
-        limited |= !tcb.has_cwnd_space();
+        limited |= space == 0;
         if sent > 0 || limited {
             self.validate_cwnd(tcb, limited);
         }
@@ -370,7 +374,7 @@ mod tests {
                 continue;
             }
             full += 1;
-            assert_eq!(short.write_xmit(one, push), long.write_bursts(other, push));
+            assert_eq!(short.write_xmit(one, push), long.write_bursts(other, push, 0));
             assert_eq!(testing::state(short, one), testing::state(long, other));
         }
         assert!(full > 300, "{full} of 1000 windows were full");

@@ -258,6 +258,10 @@ impl Linux {
     #[expect(clippy::inline_always, reason = "nearly all data passes; a call costs 1 % of a run")]
     #[inline(always)]
     pub(super) fn grow_window(&mut self, tcb: &Tcb, payload: u32, uncharged: u64) {
+        // In a long transfer, the limit usually has its final value.
+        if self.rcv_window.growable == 0 {
+            return;
+        }
         let held = self.held_memory(tcb).saturating_sub(uncharged);
         let window = &mut self.rcv_window;
         if held >= window.growable {

@@ -93,12 +93,11 @@ impl Tcb {
     }
 
     /// Returns the number of segments that the congestion window allows, if any. The number is at
-    /// most half of the window, so that two bursts are in flight. A tail loss probe may always send
-    /// one segment (`tcp_cwnd_test`).
-    fn cwnd_quota(&self, push: Push) -> Option<u64> {
-        let (cwnd, in_flight) = (self.cwnd_segments(), u64::from(self.board.in_flight()));
-        if in_flight < cwnd {
-            return Some((cwnd - in_flight).min((cwnd / 2).max(1)));
+    /// most half of the window, so that two bursts are in flight. `space` is
+    /// [`Self::cwnd_space`]. A tail loss probe may always send one segment (`tcp_cwnd_test`).
+    fn cwnd_quota(&self, push: Push, space: u64) -> Option<u64> {
+        if space > 0 {
+            return Some(space.min((self.cwnd_segments() / 2).max(1)));
         }
         (push == Push::Probe).then_some(1)
     }
@@ -122,12 +121,13 @@ impl Tcb {
 
 impl Linux {
     /// Returns the next burst of up to `max_segments` segments of `mss` bytes, if one may be sent
-    /// now. Sets `limited` if the burst is deferred because of the congestion window.
+    /// now. `space` is [`Tcb::cwnd_space`]. Sets `limited` if the burst is deferred because of the
+    /// congestion window.
     pub(super) fn next_burst(
         &self,
         tcb: &Tcb,
         (mss, max_segments): (u32, u64),
-        push: Push,
+        (push, space): (Push, u64),
         limited: &mut bool,
     ) -> Option<Burst> {
         let unsent = tcb.snd.unsent();
@@ -142,7 +142,7 @@ impl Linux {
         let is_small = bytes <= u64::from(mss);
         // The congestion window does not delay the last segment of the stream, which carries the
         // FIN.
-        let quota = if head.fin && is_small { 1 } else { tcb.cwnd_quota(push)? };
+        let quota = if head.fin && is_small { 1 } else { tcb.cwnd_quota(push, space)? };
         if !tcb.fits_window(bytes) {
             rare();
             return None;
@@ -154,7 +154,7 @@ impl Linux {
             return (!waits).then_some(Burst { bytes, fin: head.fin });
         }
         let may_defer = max_segments > 1 && push.is_all();
-        if may_defer && self.should_defer(tcb, head, max_segments, limited) {
+        if may_defer && self.should_defer(tcb, head, (max_segments, space), limited) {
             return None;
         }
         let sent = tcb.split_point(bytes, u64::from(mss), quota.min(max_segments), push);
@@ -163,11 +163,17 @@ impl Linux {
 
     /// Returns whether to wait for the next acknowledgement, so that more data is sent at once.
     /// Sets `limited` if the congestion window is the reason (`tcp_tso_should_defer`).
-    fn should_defer(&self, tcb: &Tcb, head: Head, max_segments: u64, limited: &mut bool) -> bool {
+    fn should_defer(
+        &self,
+        tcb: &Tcb,
+        head: Head,
+        (max_segments, space): (u64, u64),
+        limited: &mut bool,
+    ) -> bool {
         let mss = u64::from(tcb.window.mss);
         let cwnd = tcb.cwnd_segments();
         let by_peer = tcb.snd.window_end() - tcb.snd.nxt;
-        let by_cwnd = cwnd.saturating_sub(u64::from(tcb.board.in_flight())).saturating_mul(mss);
+        let by_cwnd = space.saturating_mul(mss);
         let space = by_peer.min(by_cwnd);
         // Half of the bursts that reach this test have enough space. Linux makes the test later,
         // with the same result.
@@ -238,7 +244,7 @@ mod tests {
         let (_, mut tcb) = testing::open("reno");
         for (cwnd, want) in [(1, 1), (2, 1), (10, 5)] {
             tcb.window.cwnd = cwnd;
-            assert_eq!(tcb.cwnd_quota(Push::All), Some(want), "{cwnd}");
+            assert_eq!(tcb.cwnd_quota(Push::All, tcb.cwnd_space()), Some(want), "{cwnd}");
         }
     }
 }
