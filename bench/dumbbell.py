@@ -48,3 +48,8 @@ def data_packets(result: dict[str, Any]) -> int:
     tables = result["tables"]
     table = tables.get("links") or tables["queues"]
     return int(table["packets_out"][1])
+
+
+def all_packets(result: dict[str, Any]) -> int:
+    """The number of packets that hosts sent: data, acknowledgements and dropped packets."""
+    return int(result["packets"])

@@ -1,4 +1,4 @@
-"""Compares the instructions per data packet of the dumbbell with the last recorded counts.
+"""Compares the instructions per packet of the dumbbell with the last recorded counts.
 
 Valgrind counts the instructions. The counts do not depend on the machine's load, so a change of 1 %
 is visible. A count is the difference between a long and a short run, so it excludes the start-up.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import last_release
 from aqmlab import _core
-from dumbbell import data_packets, dumbbell
+from dumbbell import all_packets, data_packets, dumbbell
 
 RECORDED = Path(__file__).parent / "instructions.json"
 CASES = {
@@ -26,58 +26,75 @@ CASES = {
     "FIFO, 64 flows, everything measured": ("pfifo", 64, True),
     "FQ-CoDel, measurement off": ("fq_codel", 2, False),
     "FQ-CoDel, everything measured": ("fq_codel", 2, True),
+    "FQ-CoDel, 64 flows, measurement off": ("fq_codel", 64, False),
+    "FQ-CoDel, 64 flows, everything measured": ("fq_codel", 64, True),
     "CAKE, measurement off": ("cake", 2, False),
 }
-LIMITS = {
-    ("CAKE, measurement off", "FQ-CoDel, measurement off"): 1.3,
-    ("FIFO, 64 flows, measurement off", "FIFO, measurement off"): 1.25,
-}
-"""The largest permitted ratio of the instructions of two cases."""
+DATA_PACKET, PACKET = "data packet", "packet"
+"""The units of a count: a data packet through the bottleneck, or any packet that a host sends."""
+Count = dict[str, int]
+"""The instructions of a case, by unit."""
+LIMITS = [
+    (DATA_PACKET, "CAKE, measurement off", "FQ-CoDel, measurement off", 1.3),
+    *(
+        (unit, f"{qdisc}, 64 flows, {measure}", f"{qdisc}, {measure}", 1.25)
+        for unit, qdisc in [(DATA_PACKET, "FIFO"), (PACKET, "FIFO"), (PACKET, "FQ-CoDel")]
+        for measure in ("measurement off", "everything measured")
+    ),
+]
+"""The largest permitted ratios of the instructions of two cases, with their unit.
+
+With FQ-CoDel, hosts send 1.52 packets per data packet with 2 flows, and 1.75 with 64 flows. The
+instructions with FQ-CoDel are therefore compared per packet.
+"""
 
 
-def per_packet(qdisc: str, flows: int, measure: bool) -> float:
-    """The instructions per data packet of CUBIC flows at 50 Mbit/s."""
+def count_case(qdisc: str, flows: int, measure: bool) -> Count:
+    """The instructions of CUBIC flows at 50 Mbit/s."""
     spans = (last_release.SHORT_S, last_release.LONG_S)
     shape = {"mbit": 50, "flows": flows, "qdisc": qdisc, "measure": measure}
     trials = [dumbbell(**shape, span_s=span_s) for span_s in spans]
-    short, long = (data_packets(_core.run(json.dumps(trial))) for trial in trials)
-    return last_release.here().instructions(trials[1]) / (long - short)
+    short, long = (_core.run(json.dumps(trial)) for trial in trials)
+    found = last_release.here().instructions(trials[1])
+    units = {DATA_PACKET: data_packets, PACKET: all_packets}
+    return {unit: round(found / (of(long) - of(short))) for unit, of in units.items()}
 
 
-def count() -> dict[str, int]:
-    """The instructions per data packet, by case; empty without Valgrind."""
+def count() -> dict[str, Count]:
+    """The instructions by case; empty without Valgrind."""
     if shutil.which("valgrind") is None:
         return {}
-    return {name: round(per_packet(*case)) for name, case in CASES.items()}
+    return {name: count_case(*case) for name, case in CASES.items()}
 
 
-def compare(counts: dict[str, int]) -> bool:
+def compare(counts: dict[str, Count]) -> bool:
     """Prints the counts and their ratios. Returns false if any of these exceeds its limit."""
     if not counts:
         print("(no instructions are counted: apt-get install valgrind)")
         return True
     recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
-    print("Instructions per data packet (50 Mbit/s, 2 CUBIC flows or 64), and those recorded")
+    print("Instructions per data packet, those recorded, and instructions per packet of any kind")
+    print("  for 2 or 64 CUBIC flows at 50 Mbit/s")
     worse = []
     for name, found in counts.items():
         # A new case has no recorded count.
-        before = recorded.get(name, found)
-        print(f"  {name:36} {found:6} {before:6}", flush=True)
-        if found > before * last_release.WORSE:
+        before = recorded.get(name, found)[DATA_PACKET]
+        print(f"  {name:40} {found[DATA_PACKET]:6} {before:6} {found[PACKET]:6}", flush=True)
+        if found[DATA_PACKET] > before * last_release.WORSE:
             worse.append(name)
     if worse:
         limit = f"{last_release.WORSE - 1:.0%}"
         print(f"MORE instructions than recorded in {RECORDED.name} by {limit}: {', '.join(worse)}")
-    for (one, other), most in LIMITS.items():
-        ratio = counts[one] / counts[other]
+    for unit, one, other, most in LIMITS:
+        ratio = counts[one][unit] / counts[other][unit]
         keeps = ratio <= most
         told = "" if keeps else f", MORE than {most} times"
-        print(f"{one}: {ratio:.2f} times `{other}`{told}")
+        print(f"{one}: {ratio:.2f} times `{other}` per {unit}{told}")
         worse += [] if keeps else [one]
     return not worse
 
 
-def record(counts: dict[str, int]) -> None:
+def record(counts: dict[str, Count]) -> None:
     """Replaces the recorded counts by `counts`."""
     RECORDED.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
 

@@ -31,7 +31,7 @@ import instructions
 import last_release
 from aqmlab import _core
 from aqmlab.planning import planner
-from dumbbell import data_packets, dumbbell, limit_of
+from dumbbell import all_packets, data_packets, dumbbell, limit_of
 from msgspec import structs
 
 HERE = Path(__file__).parent
@@ -178,16 +178,37 @@ def resident_mb(spec_json: str) -> float:
     return int(done.stdout) * 1024 / 1e6
 
 
-def scaling() -> None:
-    """Prints the CPU time per packet for several numbers of flows and for several rates."""
-    print("Nanoseconds of CPU per data packet, measurement on")
-    for flows in (2, 8, 32, 64):
-        cpu_s, packets = ours(mbit=50, flows=flows, qdisc="fq_codel", span_s=30, measure=True)
-        print(f"  {flows:3} flows at 50 Mbit/s: {1e9 * cpu_s / packets:6.0f}", flush=True)
-    for mbit in (10, 100, 1000):
-        span_s = min(60.0, 3000 / mbit)
-        cpu_s, packets = ours(mbit=mbit, flows=2, qdisc="fq_codel", span_s=span_s, measure=True)
-        print(f"  2 flows at {mbit:4} Mbit/s: {1e9 * cpu_s / packets:6.0f}", flush=True)
+def scaling(htsim: Path | None) -> None:
+    """Prints the CPU time per packet for several numbers of flows and for several rates.
+
+    Each time is the least of `RUNS` runs, between which the other shapes run.
+    """
+    shapes = [
+        *({"qdisc": "pfifo", "measure": False, "mbit": 50, "flows": flows} for flows in (2, 64)),
+        *({"qdisc": "fq_codel", "measure": True, "mbit": 50, "flows": n} for n in (2, 8, 32, 64)),
+        *({"qdisc": "fq_codel", "measure": True, "mbit": m, "flows": 2} for m in (10, 100, 1000)),
+    ]
+    print(f"Nanoseconds of CPU per data packet, and per packet of any kind (best of {RUNS} runs)")
+    texts = [json.dumps(dumbbell(**shape, span_s=_span_s(shape["mbit"]))) for shape in shapes]
+    rounds = [[cpu_of(partial(_core.run, text)) for text in texts] for _ in range(RUNS)]
+    for shape, runs in zip(shapes, zip(*rounds, strict=True), strict=True):
+        result = runs[0][1]
+        least_ns = 1e9 * min(cpu_s for cpu_s, _ in runs)
+        cost = [least_ns / packets(result) for packets in (data_packets, all_packets)]
+        measured = "measured" if shape["measure"] else "measurement off"
+        name = f"{shape['flows']} flows at {shape['mbit']} Mbit/s, {shape['qdisc']}, {measured}"
+        print(f"  {name:48} {cost[0]:6.0f} {cost[1]:6.0f}", flush=True)
+    if htsim:
+        for flows in (2, 64):
+            shape = {"mbit": 50, "rtt_ms": 40, "limit": limit_of("pfifo"), "span_s": 60}
+            runs = [htsim_peer.run(htsim, flows=flows, **shape) for _ in range(RUNS)]
+            cost_ns = min(1e9 * cpu_s / packets for cpu_s, packets in runs)
+            print(f"  {f'{flows} flows at 50 Mbit/s, csg-htsim':48} {cost_ns:6.0f}", flush=True)
+
+
+def _span_s(mbit: float) -> float:
+    """Simulated seconds that have many packets, but few enough for several runs."""
+    return min(60.0, 3000 / mbit)
 
 
 def main() -> int:
@@ -211,8 +232,8 @@ def main() -> int:
                 "libxml2-dev libgtk-3-dev libsqlite3-dev)"
             )
         rates = packets_per_second(peers)
+        scaling(peers.htsim)
     home()
-    scaling()
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
     print(f"This process, plans and tables included: {peak_mb:.0f} MB resident at most")
     counts = instructions.count()

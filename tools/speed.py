@@ -38,10 +38,13 @@ def rates(_: str) -> str:
 
 
 def instructions(_: str) -> str:
-    """A table of the instructions per data packet."""
+    """A table of the instructions per data packet, and per packet of any kind."""
     found = _read("instructions.json")
-    lines = ["| instructions per data packet | |", "|---|---|"]
-    lines += [f"| {name} | {count:,} |" for name, count in found.items()]
+    units = ("data packet", "packet")
+    lines = ["| instructions | per data packet | per packet |", "|---|---|---|"]
+    for name, count in found.items():
+        cells = " | ".join(f"{count[unit]:,}" for unit in units)
+        lines.append(f"| {name} | {cells} |")
     return "\n".join(lines) + "\n"
 
 
