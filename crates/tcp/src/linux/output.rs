@@ -131,7 +131,7 @@ impl Linux {
     #[inline]
     fn write_bursts(&mut self, tcb: &mut Tcb, push: Push, mut space: u64) -> bool {
         let mss = tcb.current_mss();
-        let max_segments = tcb.tso_segments(mss);
+        let max_segments = tcb.most_segments(mss, space);
         // The timer of a loss probe, if one follows, replaces the timeout.
         let is_probed = push != Push::Probe && self.may_probe_loss(tcb);
         let mut starts_timer = !is_probed && tcb.starts_rto();

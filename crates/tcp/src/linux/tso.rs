@@ -92,6 +92,17 @@ impl Tcb {
         segments.max(least)
     }
 
+    /// Returns the maximum number of segments of a burst: [`Self::tso_segments`], or another number
+    /// with the same effect. `space` is [`Self::cwnd_space`]. With space for one segment, all
+    /// numbers above one have the same effect.
+    #[inline]
+    pub(super) fn most_segments(&self, mss: u32, space: u64) -> u64 {
+        if space == 1 && self.profile.bursts && !self.paces {
+            return MIN_TSO_SEGMENTS;
+        }
+        self.tso_segments(mss)
+    }
+
     /// Returns the number of segments that the congestion window allows, if any. The number is at
     /// most half of the window, so that two bursts are in flight. `space` is
     /// [`Self::cwnd_space`]. A tail loss probe may always send one segment (`tcp_cwnd_test`).
