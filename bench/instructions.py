@@ -33,7 +33,7 @@ CASES = {
 DATA_PACKET, PACKET = "data packet", "packet"
 """The units of a count: a data packet through the bottleneck, or any packet that a host sends."""
 Count = dict[str, int]
-"""The instructions of a case, by unit."""
+"""The instructions of a case per data packet and per packet."""
 LIMITS = [
     (DATA_PACKET, "CAKE, measurement off", "FQ-CoDel, measurement off", 1.3),
     *(
@@ -44,13 +44,13 @@ LIMITS = [
 ]
 """The largest permitted ratios of the instructions of two cases, with their unit.
 
-With FQ-CoDel, hosts send 1.52 packets per data packet with 2 flows, and 1.75 with 64 flows. The
-instructions with FQ-CoDel are therefore compared per packet.
+With FQ-CoDel, hosts send more packets per data packet with 64 flows than with 2. The instructions
+with FQ-CoDel are therefore compared per packet.
 """
 
 
 def count_case(qdisc: str, flows: int, measure: bool) -> Count:
-    """The instructions of CUBIC flows at 50 Mbit/s."""
+    """The instructions of CUBIC flows at 50 Mbit/s, per unit."""
     spans = (last_release.SHORT_S, last_release.LONG_S)
     shape = {"mbit": 50, "flows": flows, "qdisc": qdisc, "measure": measure}
     trials = [dumbbell(**shape, span_s=span_s) for span_s in spans]

@@ -181,20 +181,24 @@ def resident_mb(spec_json: str) -> float:
 def scaling(htsim: Path | None) -> None:
     """Prints the CPU time per packet for several numbers of flows and for several rates.
 
-    Each time is the least of `RUNS` runs, between which the other shapes run.
+    Each time is the least of `RUNS` runs. The runs of this simulator alternate between the shapes.
     """
     shapes = [
         *({"qdisc": "pfifo", "measure": False, "mbit": 50, "flows": flows} for flows in (2, 64)),
-        *({"qdisc": "fq_codel", "measure": True, "mbit": 50, "flows": n} for n in (2, 8, 32, 64)),
-        *({"qdisc": "fq_codel", "measure": True, "mbit": m, "flows": 2} for m in (10, 100, 1000)),
+        *(
+            {"qdisc": "fq_codel", "measure": True, "mbit": 50, "flows": flows}
+            for flows in (2, 8, 32, 64)
+        ),
+        *(
+            {"qdisc": "fq_codel", "measure": True, "mbit": mbit, "flows": 2}
+            for mbit in (10, 100, 1000)
+        ),
     ]
     print(f"Nanoseconds of CPU per data packet, and per packet of any kind (best of {RUNS} runs)")
     texts = [json.dumps(dumbbell(**shape, span_s=_span_s(shape["mbit"]))) for shape in shapes]
-    rounds = [[cpu_of(partial(_core.run, text)) for text in texts] for _ in range(RUNS)]
-    for shape, runs in zip(shapes, zip(*rounds, strict=True), strict=True):
-        result = runs[0][1]
-        least_ns = 1e9 * min(cpu_s for cpu_s, _ in runs)
-        cost = [least_ns / packets(result) for packets in (data_packets, all_packets)]
+    rounds = [[_cost_ns(text) for text in texts] for _ in range(RUNS)]
+    for shape, costs in zip(shapes, zip(*rounds, strict=True), strict=True):
+        cost = min(costs)
         measured = "measured" if shape["measure"] else "measurement off"
         name = f"{shape['flows']} flows at {shape['mbit']} Mbit/s, {shape['qdisc']}, {measured}"
         print(f"  {name:48} {cost[0]:6.0f} {cost[1]:6.0f}", flush=True)
@@ -204,6 +208,12 @@ def scaling(htsim: Path | None) -> None:
             runs = [htsim_peer.run(htsim, flows=flows, **shape) for _ in range(RUNS)]
             cost_ns = min(1e9 * cpu_s / packets for cpu_s, packets in runs)
             print(f"  {f'{flows} flows at 50 Mbit/s, csg-htsim':48} {cost_ns:6.0f}", flush=True)
+
+
+def _cost_ns(trial: str) -> tuple[float, float]:
+    """The nanoseconds of CPU of a trial, per data packet and per packet of any kind."""
+    cpu_s, result = cpu_of(lambda: _core.run(trial))
+    return 1e9 * cpu_s / data_packets(result), 1e9 * cpu_s / all_packets(result)
 
 
 def _span_s(mbit: float) -> float:

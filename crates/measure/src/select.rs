@@ -1,10 +1,11 @@
-//! The value at an index of the sorted values, without sorting them.
+//! The value at an index of the sorted values. At most eight values are sorted.
 //!
 //! The comparison of two samples of a round-trip time cannot be predicted by the processor, so no
 //! branch of this module depends on a single comparison. `select_nth_unstable` takes longer,
 //! because it ends with an insertion sort.
 
-/// The largest number of values that are not partitioned.
+/// The largest number of values that are not partitioned. The comparators of [`select_from_few`]
+/// are for this number.
 const FEW: usize = 8;
 
 /// Returns the value that has the index `index` if the values are sorted. Leaves the values in any
@@ -63,7 +64,7 @@ fn select_from_few(values: &[u64], index: usize) -> u64 {
     sorted[index]
 }
 
-/// Orders the value at each of `places` and the value `distance` places behind it.
+/// Sorts pairs: for each of `places`, the value there and the value `distance` places behind it.
 #[inline]
 fn order<const N: usize>(values: &mut [u64; FEW], distance: usize, places: [usize; N]) {
     for place in places {

@@ -106,8 +106,8 @@ impl Words {
         index as u32
     }
 
-    /// Returns a finished column whose rows have the words with these indices, which
-    /// [`Self::index`] returned.
+    /// Returns the finished column. Its rows have the words of `indices`, which [`Self::index`]
+    /// returned.
     pub(crate) fn column_of(self, indices: Vec<u32>) -> Column {
         Column::Word(indices, self.words)
     }

@@ -206,7 +206,8 @@ const fn most(keys: &[u128]) -> usize {
     2 * keys.len() + 16
 }
 
-/// Removes former keys and repetitions. No more entries than leaves remain.
+/// Removes former keys and repetitions, and sorts the others in rising order. No more entries than
+/// leaves remain.
 #[cold]
 fn forget_former_keys(entries: &mut Vec<u128>, keys: &[u128]) {
     entries.retain(|key| keys[leaf_of(*key)] == *key);

@@ -110,6 +110,7 @@ impl Linux {
     /// there is unsent data although nothing is outstanding (`tcp_write_xmit`).
     pub(super) fn write_xmit(&mut self, tcb: &mut Tcb, push: Push) -> bool {
         let space = tcb.cwnd_space();
+        // Only a probe, or a last segment with the FIN, may exceed the congestion window.
         if space == 0 && push != Push::Probe && !tcb.snd.fin_pending() {
             rare();
             self.wait_for_cwnd(tcb);
@@ -118,7 +119,7 @@ impl Linux {
         self.write_bursts(tcb, push, space)
     }
 
-    /// Does what [`Self::write_bursts`] does, if the congestion window permits no segment.
+    /// Records that the congestion window permits no segment, as [`Self::write_bursts`] does.
     #[inline(never)]
     fn wait_for_cwnd(&mut self, tcb: &mut Tcb) {
         self.begin_train();
@@ -126,8 +127,8 @@ impl Linux {
         self.validate_cwnd(tcb, true);
     }
 
-    /// Does what [`Self::write_xmit`] does, whether the congestion window permits a segment or not.
-    /// `space` is [`Tcb::cwnd_space`].
+    /// Sends bursts until a limit forbids another; see [`Self::write_xmit`]. `space` is
+    /// [`Tcb::cwnd_space`].
     #[inline]
     fn write_bursts(&mut self, tcb: &mut Tcb, push: Push, mut space: u64) -> bool {
         let mss = tcb.current_mss();
@@ -330,7 +331,7 @@ impl Linux {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::Rng;
+    use aqmlab_core::{Bytes, Rng};
 
     use super::*;
     use crate::linux::testing;
@@ -358,6 +359,7 @@ mod tests {
             let push = [Push::Pending, Push::All, Push::One][rng.below(3) as usize];
             let cwnd = 2 + rng.below(12);
             let (bytes, now) = (rng.below(20) * 1_000, Instant::from_millis(5 + rng.below(300)));
+            let waiting = [None, Some(Bytes(rng.below(1 << 20)))][rng.below(2) as usize];
             let mut ends = [testing::open(cc), testing::open(cc)];
             for (linux, tcb) in &mut ends {
                 tcb.start_controller();
@@ -368,6 +370,9 @@ mod tests {
                 linux.write_xmit(tcb, Push::All);
                 tcb.window.cwnd -= cwnd / 3;
                 tcb.clock.set(now);
+                if let Some(memory) = waiting {
+                    linux.note_waiting(tcb, memory);
+                }
             }
             let [(short, one), (long, other)] = &mut ends;
             if one.has_cwnd_space() {

@@ -36,13 +36,12 @@ pub(super) struct RcvWindow {
     adv_win_scale: u32,
     /// The shift count of the window (RFC 7323); zero until the transfer starts.
     shift: u8,
-    /// The window in an empty buffer, if `ssthresh` does not limit it. The value is stored, because
-    /// few segments change it.
+    // The following values are stored, because few segments change them.
+    /// The window in an empty buffer, if `ssthresh` does not limit it.
     full: u64,
-    /// The memory of held data below which only `ssthresh` limits the window. The value is stored,
-    /// like `full` and `wide`.
+    /// The memory of held data below which only `ssthresh` limits the window; zero without a shift.
     little: u64,
-    /// The memory of held data below which `ssthresh` can grow, stored like `little`.
+    /// The memory of held data below which `ssthresh` can grow.
     growable: u64,
     /// The window if only `ssthresh` limits it, rounded up to a value that a header can express.
     wide: u64,
@@ -130,19 +129,23 @@ impl RcvWindow {
         self.ssthresh.min(tcb.rcv.wnd).min(10 * advmss)
     }
 
-    /// Returns the memory of held data below which the free memory suffices for `window`.
-    const fn room_beside(&self, window: u64) -> u64 {
-        (self.buffer + 1).saturating_sub(self.memory_for(window))
+    /// Returns the largest memory for a window of at most `window` bytes.
+    const fn largest_memory_for(&self, window: u64) -> u64 {
+        if self.adv_win_scale == 0 {
+            return window;
+        }
+        let power = 1_u64 << self.adv_win_scale;
+        window.saturating_mul(power) / (power - 1)
     }
 
     /// Computes the stored values `full`, `little`, `growable` and `wide`.
     fn update_stored(&mut self) {
         self.full = self.clamp.min(self.window_in(self.buffer));
-        let is_scaled = self.shift > 0;
-        self.little =
-            if is_scaled { self.room_beside(self.ssthresh.max(self.full / 2)) } else { 0 };
-        let can_grow = self.ssthresh < self.clamp;
-        self.growable = if can_grow { self.room_beside(self.ssthresh + 1) } else { 0 };
+        let needed = self.memory_for(self.ssthresh.max(self.full / 2));
+        self.little = if self.shift > 0 { (self.buffer + 1).saturating_sub(needed) } else { 0 };
+        let most = self.largest_memory_for(self.ssthresh);
+        self.growable =
+            if self.ssthresh < self.clamp { self.buffer.saturating_sub(most) } else { 0 };
         self.wide = expressible(self.ssthresh, self.shift);
     }
 
@@ -208,8 +211,8 @@ impl Linux {
         self.possible_window_in(free, tcb)
     }
 
-    /// Returns the window that could be offered if its share of the free memory is `free`; see
-    /// [`Self::possible_window`].
+    /// Returns the window that could be offered if the free memory gives a window of `free` bytes;
+    /// see [`Self::possible_window`].
     #[inline(never)]
     fn possible_window_in(&mut self, mut free: u64, tcb: &Tcb) -> u64 {
         let window = &self.rcv_window;
@@ -323,17 +326,21 @@ mod tests {
         tcb.options.advmss = 1_448;
         for _ in 0..5_000 {
             let mut any = || rng.below(1 << 17) >> rng.below(17);
-            let (buffer, clamp, ssthresh, end) = (any(), any(), any(), any());
-            linux.rcv_window.buffer = buffer;
-            linux.rcv_window.clamp = clamp;
-            linux.rcv_window.ssthresh = ssthresh;
-            linux.rcv_window.adv_win_scale = rng.below(3) as u32;
-            linux.rcv_window.update_stored();
+            let (mut buffer, clamp, ssthresh, end) = (any(), any(), any(), any());
             linux.ooo = OooQueue::default();
             let _ = linux.ooo.insert(9, 10 + end, &mut tcb.rcv.sack);
             let uncharged = rng.below(2) * (1 + end);
-            let window = &linux.rcv_window;
             let held = linux.held_memory(&tcb) - uncharged;
+            linux.rcv_window.clamp = clamp;
+            linux.rcv_window.ssthresh = ssthresh;
+            linux.rcv_window.adv_win_scale = rng.below(4) as u32;
+            if rng.below(2) == 0 {
+                // The free memory is near the memory from which the limit grows.
+                buffer = held + linux.rcv_window.memory_for(ssthresh + 1) + rng.below(5) - 3;
+            }
+            linux.rcv_window.buffer = buffer;
+            linux.rcv_window.update_stored();
+            let window = &linux.rcv_window;
             let most = clamp.min(window.window_in(buffer.saturating_sub(held)));
             let want = ssthresh + most.saturating_sub(ssthresh).min(2 * 1_448);
             linux.grow_window(&tcb, 100, uncharged);

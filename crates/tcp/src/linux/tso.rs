@@ -94,7 +94,8 @@ impl Tcb {
 
     /// Returns the maximum number of segments of a burst: [`Self::tso_segments`], or another number
     /// with the same effect. `space` is [`Self::cwnd_space`]. With space for one segment, all
-    /// numbers above one have the same effect.
+    /// numbers above one have the same effect. The number may be one only without bursts, or if the
+    /// controller states it.
     #[inline]
     pub(super) fn most_segments(&self, mss: u32, space: u64) -> u64 {
         if space == 1 && self.profile.bursts && !self.paces {
@@ -185,10 +186,10 @@ impl Linux {
         let cwnd = tcb.cwnd_segments();
         let by_peer = tcb.snd.window_end() - tcb.snd.nxt;
         let by_cwnd = space.saturating_mul(mss);
-        let space = by_peer.min(by_cwnd);
+        let free = by_peer.min(by_cwnd);
         // Half of the bursts that reach this test have enough space. Linux makes the test later,
         // with the same result.
-        if space >= max_segments * mss {
+        if free >= max_segments * mss {
             return false;
         }
         let now = tcb.clock.now;
@@ -198,7 +199,7 @@ impl Linux {
         }
         let Some(oldest) = tcb.board.front() else { return false };
         let share = tcb.snd.wnd.min(cwnd.saturating_mul(mss)) / WINDOW_SHARE;
-        if space >= share || (!head.is_last && space >= head.bytes) {
+        if free >= share || (!head.is_last && free >= head.bytes) {
             return false;
         }
         let srtt = tcb.rtt.srtt().unwrap_or(Duration::ZERO);
@@ -215,7 +216,7 @@ impl Linux {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::Instant;
+    use aqmlab_core::{Instant, Rng};
 
     use super::*;
     use crate::Profile;
@@ -246,6 +247,42 @@ mod tests {
         }
         let (_, tcb) = testing::with(Profile::linux_3_17(), "reno", None);
         assert_eq!(tcb.tso_segments(1_448), 1);
+    }
+
+    /// Tests that with space for one segment, the number of segments that are worth sending has no
+    /// effect.
+    #[test]
+    fn with_space_for_one_segment_the_size_of_a_burst_has_no_effect() {
+        let mut rng = Rng::stream(1, "one segment");
+        let (mut compared, mut deferred) = (0, 0);
+        for _ in 0..4_000 {
+            let cc = ["cubic", "reno", "bbr"][rng.below(3) as usize];
+            let (mut linux, mut tcb) = testing::open(cc);
+            tcb.start_controller();
+            let rtt = Duration::from_micros(100 << rng.below(8));
+            tcb.rtt.srtt8 = rtt.as_nanos() * 8;
+            tcb.rtt.sample_min(rtt, Instant::ZERO);
+            let segments = 1 + rng.below(100);
+            tcb.snd.wnd = (segments + rng.below(4)) * 1_448;
+            tcb.window.cwnd = segments;
+            tcb.clock.set(Instant::from_millis(5));
+            linux.write(&mut tcb, (segments + rng.below(8)) * 1_448 + rng.below(3) * 100);
+            linux.write_xmit(&mut tcb, Push::All);
+            tcb.window.cwnd = u64::from(tcb.board.in_flight()) + 1;
+            tcb.clock.set(Instant::from_micros(5_000 + rng.below(1_500)));
+            let push = [Push::Pending, Push::All, Push::One][rng.below(3) as usize];
+            let [short, long] =
+                [tcb.most_segments(1_448, 1), tcb.tso_segments(1_448)].map(|most| {
+                    let mut limited = false;
+                    let burst = linux.next_burst(&tcb, (1_448, most), (push, 1), &mut limited);
+                    (burst, limited)
+                });
+            assert_eq!(short, long);
+            compared += u64::from(tcb.most_segments(1_448, 1) != tcb.tso_segments(1_448));
+            deferred += u64::from(short.1);
+        }
+        assert!(compared > 300, "{compared} numbers differed");
+        assert!(deferred > 100, "{deferred} bursts were deferred");
     }
 
     /// Tests that a burst is at most half of the window, but at least one segment

@@ -4,7 +4,7 @@ use aqmlab_core::Side;
 
 use super::View;
 use super::columns::{Numbers, count, floats, ms, seconds};
-use crate::findings::{ConnFindings, EndCounts, TcpEvents};
+use crate::findings::{ConnFindings, EndCounts, TcpEvents, TcpSample};
 use crate::table::{Table, Words};
 
 impl View<'_> {
@@ -27,21 +27,21 @@ impl View<'_> {
         let conns = &self.findings.conns;
         // Successive samples are of different connections, so the index of each word is kept.
         let (mut names, mut places) = (Words::default(), vec![None; conns.len()]);
-        let of_name = samples.iter().map(|sample| {
+        let mut name_of = |sample: &TcpSample| {
             let conn = sample.conn as usize;
             let name = || names.index(self.name(conns[conn].flow));
             *places[conn].get_or_insert_with(name)
-        });
-        let of_name = of_name.collect();
+        };
+        let name_rows = samples.iter().map(&mut name_of).collect();
         let (mut sides, mut places) = (Words::default(), [None; 2]);
-        let of_side = samples.iter().map(|sample| {
+        let mut side_of = |sample: &TcpSample| {
             let side = || sides.index(if sample.side == Side::Home { "home" } else { "wan" });
             *places[sample.side.index()].get_or_insert_with(side)
-        });
-        let of_side = of_side.collect();
+        };
+        let side_rows = samples.iter().map(&mut side_of).collect();
         Table::new(vec![
-            ("flow", names.column_of(of_name)),
-            ("side", sides.column_of(of_side)),
+            ("flow", names.column_of(name_rows)),
+            ("side", sides.column_of(side_rows)),
             ("conn", floats(samples, |sample| f64::from(conns[sample.conn as usize].number))),
             ("t_s", floats(samples, |sample| sample.at.as_secs_f64())),
             ("cwnd_bytes", floats(samples, |sample| sample.cwnd_bytes as f64)),

@@ -36,7 +36,7 @@ pub(in crate::linux) struct DelayedAck {
     least: u64,
     /// The maximum delay.
     most: u64,
-    /// The minimum retransmission timeout.
+    /// A lower bound of the retransmission timeout.
     least_rto: u64,
     /// Whether an acknowledgement is pending (`ICSK_ACK_SCHED`).
     scheduled: bool,
@@ -74,7 +74,8 @@ impl DelayedAck {
             always,
             least,
             most: clock.covering(profile.delayed_ack_max).max(least),
-            least_rto: clock.covering(profile.rto_min),
+            least_rto: clock
+                .covering(profile.rto_min.min(profile.rto_max).min(profile.rto_fallback)),
             scheduled: false,
             now: false,
             pushed: false,
@@ -208,15 +209,15 @@ impl DelayedAck {
         let (is_short, shrinks) = (gap <= self.least / 2, gap < ato);
         let shorter = ato / 2 + select_unpredictable(is_short, self.least / 2, gap);
         self.ato = Some(select_unpredictable(is_short | shrinks, shorter, ato));
-        // No timeout is shorter than the minimum, so the timeout matters only beyond it.
+        // The timeout is not below this bound, so it matters only beyond the bound.
         if shorter.max(gap) > self.least_rto {
             rare();
             self.adapt_to_timeout(tcb, gap, shrinks);
         }
     }
 
-    /// Completes [`Self::adapt`] if the gap or the new delay may exceed the timeout. `shrinks` states
-    /// whether the gap is shorter than the delay before.
+    /// Completes [`Self::adapt`] if the gap or the new delay may exceed the timeout. `shrinks`
+    /// states whether the gap is shorter than the previous delay.
     #[inline(never)]
     fn adapt_to_timeout(&mut self, tcb: &Tcb, gap: u64, shrinks: bool) {
         let rto = tcb.clock.covering(tcb.rtt.rto);
@@ -373,6 +374,7 @@ impl DelayedAck {
 mod tests {
     use aqmlab_core::{Duration, Instant, Rng};
 
+    use crate::Profile;
     use crate::linux::testing;
 
     /// The constants of Linux in ticks, at 250 ticks per second.
@@ -412,31 +414,35 @@ mod tests {
     /// Compares the adaptive delay with `tcp_event_data_recv`.
     #[test]
     fn a_delay_is_adapted_in_whole_ticks() {
-        let (mut linux, mut tcb) = testing::open("cubic");
-        let mut rng = Rng::stream(2, "gaps");
-        tcb.rtt.rto = Duration::from_millis(201);
-        let rto = 51;
-        let (mut ato, mut now) = (TCP_ATO_MIN, 0);
-        linux.delack.ato = Some(ato);
-        linux.delack.last_received = 0;
-        for _ in 0..20_000 {
-            let most = 12 << rng.below(4);
-            let gap = rng.below(most);
-            now += gap;
-            tcb.clock.set(Instant::ZERO + tcb.clock.span(now));
-            linux.delack.quick = 0;
-            linux.delack.on_data_received(&tcb);
-            let is_restart = gap > rto && gap >= ato;
-            if gap <= TCP_ATO_MIN / 2 {
-                ato = (ato >> 1) + TCP_ATO_MIN / 2;
-            } else if gap < ato {
-                ato = ((ato >> 1) + gap).min(rto);
-            }
-            assert_eq!(linux.delack.ato, Some(ato), "a gap of {gap} ticks");
-            assert_eq!(linux.delack.quick > 0, is_restart, "a gap of {gap} ticks");
-            if rng.below(50) == 0 {
-                ato = rng.below(60) + TCP_ATO_MIN;
-                linux.delack.ato = Some(ato);
+        let mut short = Profile::linux();
+        // A timeout that is shorter than the minimum of other timeouts.
+        short.rto_max = Duration::from_millis(100);
+        for (profile, timeout_ms, rto) in [(Profile::linux(), 201, 51), (short, 100, 25)] {
+            let (mut linux, mut tcb) = testing::with(profile, "cubic", None);
+            let mut rng = Rng::stream(2, "gaps");
+            tcb.rtt.rto = Duration::from_millis(timeout_ms);
+            let (mut ato, mut now) = (TCP_ATO_MIN, 0);
+            linux.delack.ato = Some(ato);
+            linux.delack.last_received = 0;
+            for _ in 0..20_000 {
+                let most = 12 << rng.below(4);
+                let gap = rng.below(most);
+                now += gap;
+                tcb.clock.set(Instant::ZERO + tcb.clock.span(now));
+                linux.delack.quick = 0;
+                linux.delack.on_data_received(&tcb);
+                let is_restart = gap > rto && gap >= ato;
+                if gap <= TCP_ATO_MIN / 2 {
+                    ato = (ato >> 1) + TCP_ATO_MIN / 2;
+                } else if gap < ato {
+                    ato = ((ato >> 1) + gap).min(rto);
+                }
+                assert_eq!(linux.delack.ato, Some(ato), "a gap of {gap} ticks");
+                assert_eq!(linux.delack.quick > 0, is_restart, "a gap of {gap} ticks");
+                if rng.below(50) == 0 {
+                    ato = rng.below(60) + TCP_ATO_MIN;
+                    linux.delack.ato = Some(ato);
+                }
             }
         }
     }
