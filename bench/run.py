@@ -85,6 +85,12 @@ def ns3(program: Path, qdisc: str, span_s: float) -> tuple[float, int]:
     return result["cpu_s"], result["packets"]
 
 
+def htsim(program: Path, flows: int) -> tuple[float, int]:
+    """The CPU seconds of csg-htsim's dumbbell, and the number of its data packets."""
+    limit = limit_of("pfifo")
+    return htsim_peer.run(program, flows=flows, mbit=50, rtt_ms=40, limit=limit, span_s=60)
+
+
 @dataclass(frozen=True)
 class Peers:
     """The programs of the other simulators; `None` for a simulator that cannot run here."""
@@ -98,8 +104,7 @@ class Peers:
         csg-htsim has only the discipline `pfifo`.
         """
         if self.htsim and qdisc == "pfifo":
-            shape = {"flows": 2, "mbit": 50, "rtt_ms": 40, "span_s": 60, "limit": limit_of(qdisc)}
-            yield "csg-htsim", *_sum(partial(htsim_peer.run, self.htsim, **shape))
+            yield "csg-htsim", *_sum(partial(htsim, self.htsim, 2))
         if self.ns3:
             # Ten simulated seconds suffice for a rate. All sixty would take ns-3 a minute.
             yield "ns-3", *ns3(self.ns3, qdisc, 10)
@@ -178,7 +183,7 @@ def resident_mb(spec_json: str) -> float:
     return int(done.stdout) * 1024 / 1e6
 
 
-def scaling(htsim: Path | None) -> None:
+def scaling(peers: Peers) -> None:
     """Prints the CPU time per packet for several numbers of flows and for several rates.
 
     Each time is the least of `RUNS` runs. The runs of this simulator alternate between the shapes.
@@ -202,10 +207,9 @@ def scaling(htsim: Path | None) -> None:
         measured = "measured" if shape["measure"] else "measurement off"
         name = f"{shape['flows']} flows at {shape['mbit']} Mbit/s, {shape['qdisc']}, {measured}"
         print(f"  {name:48} {cost[0]:6.0f} {cost[1]:6.0f}", flush=True)
-    if htsim:
+    if peers.htsim:
         for flows in (2, 64):
-            shape = {"mbit": 50, "rtt_ms": 40, "limit": limit_of("pfifo"), "span_s": 60}
-            runs = [htsim_peer.run(htsim, flows=flows, **shape) for _ in range(RUNS)]
+            runs = [htsim(peers.htsim, flows) for _ in range(RUNS)]
             cost_ns = min(1e9 * cpu_s / packets for cpu_s, packets in runs)
             print(f"  {f'{flows} flows at 50 Mbit/s, csg-htsim':48} {cost_ns:6.0f}", flush=True)
 
@@ -242,7 +246,7 @@ def main() -> int:
                 "libxml2-dev libgtk-3-dev libsqlite3-dev)"
             )
         rates = packets_per_second(peers)
-        scaling(peers.htsim)
+        scaling(peers)
     home()
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
     print(f"This process, plans and tables included: {peak_mb:.0f} MB resident at most")
