@@ -197,3 +197,10 @@ def test_a_number_with_too_many_digits_is_refused_without_advice_on_python(tmp_p
     assert status_of(["run", str(tmp_path / "a.toml"), "--dry-run"]) == 2
     said = capsys.readouterr().err
     assert "a.toml:2: this is not TOML: a number has 9000 digits; the limit is 4300\n" in said
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "x", "1.5", "1e3", "9999999999"])
+def test_a_wrong_number_of_jobs_is_refused_with_what_is_allowed(jobs, capsys):
+    assert status_of(["run", "bufferbloat", "--jobs", jobs]) == 2
+    problem = f"'--jobs': `{jobs}` is not a whole number from 1 to 999999999\n"
+    assert problem in capsys.readouterr().err

@@ -126,3 +126,11 @@ def test_an_unknown_line_lists_the_words_that_people_say():
     with pytest.raises(BadValueError) as caught:
         line.name_of("starlink")
     assert {"cable", "fibre"} <= set(caught.value.hint.removeprefix("there are ").split(", "))
+
+
+def test_words_in_place_of_a_household_are_answered_with_the_command_that_reads_words():
+    with pytest.raises(ScenarioError) as caught:
+        loading.load("two adults, one teenager gaming")
+    assert caught.value.hint == (
+        "write its file from these words with `aqmlab new`, and name that file"
+    )

@@ -483,6 +483,10 @@ def test_what_people_at_home_call_things_is_understood(said, meant) -> None:
         ("report.rates = 3", "report.rates: `3` is a number, not a table", None),
         ("measure.points = 1.5", "measure.points: `1.5` is not a whole number", None),
         ('measure.points = "x"', "measure.points: `x` is not a whole number", None),
+        (
+            "measure.points = true", "measure.points: `True` is a switch, not a number",
+            "write a whole number",
+        ),
         ("measure.points = 0", "measure.points: `0` is not at least 1", None),
         ("measure.points = 2e6", "measure.points: `2000000.0` is not at most 1000000", None),
     ],

@@ -93,7 +93,18 @@ def test_numbers(text, number):
             'write a number and a unit, such as "40 ms"',
         ),
         (Duration.parse, "-1 s", "`-1 s` is negative", "a duration cannot be below zero"),
-        (Duration.parse, "1e99 s", "`1e99 s` is too large for a duration", None),
+        (
+            Duration.parse,
+            "1e99 s",
+            "`1e99 s` is too large for a duration",
+            "a duration is at most 1000000000 s",
+        ),
+        (
+            Rate.parse,
+            "1e99 bit/s",
+            "`1e99 bit/s` is too large for a rate",
+            "a rate is at most 1000000000 Gbit/s",
+        ),
         (
             parameters.duration_or_off,
             "of",

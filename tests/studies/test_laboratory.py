@@ -183,3 +183,16 @@ def test_an_engine_may_have_a_scenario_of_its_own(tiny):
     assert study.scenario("home", "kernel").name == "home.kernel.toml"
     with pytest.raises(RequestError, match="a study runs on one engine"):
         Laboratory(study, Asked(engine="sim,kernel"))
+
+
+@pytest.mark.parametrize("name", ["figures", "home", "home/seed-1"])
+def test_a_link_in_place_of_a_folder_of_the_study_is_refused(tiny, tmp_path, name):
+    place, outside = tmp_path / "out" / name, tmp_path / "outside"
+    place.parent.mkdir(parents=True)
+    outside.mkdir()
+    place.symlink_to(outside)
+    with pytest.raises(
+        RequestError, match=f"{name}: is a link, and not one of the study's folders"
+    ):
+        laboratory(tiny, tmp_path / "out")
+    assert not list(outside.iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aqmlab.base.failures import RequestError
+from aqmlab.campaign.store.layout import FIGURES
 from aqmlab.cli.parameters.report import ReportParameters
 from aqmlab.cli.progress import drawn
 from aqmlab.report import figures, page
@@ -34,5 +35,5 @@ def _draw(results: CampaignResults, names: list[str]) -> None:
     """Writes the drawings of the figures into the folder's `figures`, and prints their paths."""
     results.verify()
     for name in drawn(names):
-        for path in figures.save(figures.draw(results, name), results.path / "figures"):
+        for path in figures.save(figures.draw(results, name), results.path / FIGURES):
             print(path)

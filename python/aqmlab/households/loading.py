@@ -51,6 +51,9 @@ def find(source: str | Path) -> FoundHousehold:
         return _of_layer(merge.read_toml(text, path.name), path, text)
     if path.is_dir():
         raise ScenarioError(shown(name), "is a folder, not a household")
+    if " " in name.strip():  # the words that describe a household
+        hint = "write its file from these words with `aqmlab new`, and name that file"
+        raise ScenarioError(shown(name), "there is no such household", hint)
     meant = nearest(name, [*builtin_names(), *beside(path)])
     hint = f"name a .toml file or a built-in: {', '.join(builtin_names())}"
     hint = hint if meant is None else f"did you mean `{shown(meant)}`?"

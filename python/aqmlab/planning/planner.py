@@ -127,13 +127,6 @@ def _on_engines(plan: Plan, names: Sequence[str]) -> Plan:
     """Repeats the trials of `plan` for each of its engines."""
     if len(names) == 1:
         return replace(plan, trials=tuple(replace(one, engine=names[0]) for one in plan.trials))
-    for name in plan.conditions:
-        if name.casefold() == "engine":
-            problem = f"the scenario already has a condition `{shown(name)}`"
-            hint = (
-                "several engines add a condition `engine`, and tables ignore case; rename the loop"
-            )
-            raise ScenarioError("--engine", problem, hint)
     trials = []
     taken = TrialNames()
     # The engines of one condition are adjacent, each with all seeds.
@@ -215,6 +208,8 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
     layer = found.layer
     scenario = check_whole(layer)
     loops = sweep.loops(scenario.vary)
+    if len(engines.names) > 1:
+        _refuse_condition_of_engines(_names_of(loops))
     for loop in loops:
         for step in loop.steps:
             for address, _ in step.changes:
@@ -267,6 +262,17 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
         scenario=asked,
         text=found.text or toml_writer.write(asked),
     )
+
+
+def _refuse_condition_of_engines(names: Iterable[str]) -> None:
+    """Raises `ScenarioError` for a condition with the name of the condition of several engines."""
+    for name in names:
+        if name.casefold() == "engine":
+            problem = f"the scenario already has a condition `{shown(name)}`"
+            hint = (
+                "several engines add a condition `engine`, and tables ignore case; rename the loop"
+            )
+            raise ScenarioError("--engine", problem, hint)
 
 
 def _names_of(loops: Iterable[sweep.Loop]) -> tuple[str, ...]:

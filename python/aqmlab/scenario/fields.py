@@ -140,6 +140,12 @@ def _durations(value: object) -> Duration | tuple[Duration, ...]:
     return Duration.parse(value)
 
 
+def _no_switch(value: object) -> object:
+    if isinstance(value, bool):  # Python counts `True` as 1
+        raise BadValueError(f"`{shown(value)}` is a switch, not a number", "write a whole number")
+    return value
+
+
 Span = Annotated[Duration, BeforeValidator(_duration_above_zero)]
 """A duration above zero."""
 
@@ -158,6 +164,9 @@ Times = Annotated[Duration | tuple[Duration, ...], BeforeValidator(_durations)]
 
 Flag = Annotated[bool, BeforeValidator(flag), FLAG]
 Count = Annotated[int, BeforeValidator(count), COUNT]
+Whole = Annotated[int, BeforeValidator(_no_switch)]
+"""A whole number without a noun."""
+
 Seeds = Annotated[int | str, BeforeValidator(seeds.spelled), WithJsonSchema(seeds.SCHEMA)]
 
 

@@ -37,6 +37,7 @@ from aqmlab.scenario.fields import (
     Seeds,
     Span,
     Value,
+    Whole,
     plain,
 )
 from aqmlab.scenario.figure_names import FIGURES
@@ -132,7 +133,7 @@ class Measure(Value):
     sample: Duration = Duration(100_000_000)
     packets: Flag = False
     series: Flag = True
-    points: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
+    points: Annotated[Whole, Field(ge=1, le=1_000_000)] = 1024
 
     @model_validator(mode="after")
     def _check(self) -> Self:

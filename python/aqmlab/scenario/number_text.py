@@ -50,12 +50,18 @@ def plain(value: object) -> Decimal | None:
     return parts[0] if parts and not parts[1] else None
 
 
-def whole(number: Decimal, value: object, what: str) -> int:
-    """Rounds `number` to whole base units. Errors name `value`, and call it a `what`."""
+def whole(number: Decimal, value: object, what: str, unit: tuple[int, str] = (1, "")) -> int:
+    """Rounds `number` to whole base units. Errors name `value`, and call it a `what`.
+
+    The error for too large a number states the limit in `unit`, a number of base units and a name.
+    """
     if number < 0:
         raise BadValueError(f"`{shown(value)}` is negative", f"a {what} cannot be below zero")
     if number > LARGEST:
-        raise BadValueError(f"`{shown(value)}` is too large for a {what}")
+        limit = f"{LARGEST // unit[0]} {unit[1]}".rstrip()
+        raise BadValueError(
+            f"`{shown(value)}` is too large for a {what}", f"a {what} is at most {limit}"
+        )
     return int(number.to_integral_value())
 
 

@@ -145,7 +145,7 @@ class Duration(Quantity):
         scale = _DURATIONS.get(parts[1]) if parts else None
         if parts is None or scale is None:
             raise not_a("duration", value, "40 ms", ("ms", "s"))
-        return cls(whole(parts[0] * scale, value, "duration"))
+        return cls(whole(parts[0] * scale, value, "duration", (NS_PER_S, "s")))
 
     @property
     def base_units(self) -> int:
@@ -192,7 +192,7 @@ class Rate(Quantity):
         unit = _RATE_UNIT.fullmatch(parts[1]) if parts else None
         if parts is None or unit is None:
             raise _no_rate(value, parts)
-        bps = whole(parts[0] * _RATES[unit[1].lower()], value, "rate")
+        bps = whole(parts[0] * _RATES[unit[1].lower()], value, "rate", (10**9, "Gbit/s"))
         if bps == 0:
             raise BadValueError(
                 f"`{shown(value)}` is a rate of zero, at which a queue never drains",
@@ -265,7 +265,7 @@ class Size(Quantity):
         unit = {"kb": "kB", "KB": "kB", "K": "KiB"}.get(parts[1], parts[1])
         if unit not in _SIZES:
             raise not_a("size", value, "300 kB")
-        return cls(whole(parts[0] * _SIZES[unit], value, "size"))
+        return cls(whole(parts[0] * _SIZES[unit], value, "size", (10**9, "GB")))
 
     @property
     def base_units(self) -> int:

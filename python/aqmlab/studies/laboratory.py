@@ -27,7 +27,7 @@ from aqmlab.campaign.same_campaign import refuse_other
 from aqmlab.campaign.speed import Expected, Lot, expected, paces
 from aqmlab.campaign.store.dataset import Dataset, is_in_tables
 from aqmlab.campaign.store.folder import Folder, Trial
-from aqmlab.campaign.store.layout import MANIFEST
+from aqmlab.campaign.store.layout import MANIFEST, refuse_links
 from aqmlab.engines import registry
 from aqmlab.engines.engine import Say
 from aqmlab.planning.overrides import Assignment
@@ -36,6 +36,9 @@ from aqmlab.scenario.seeds import numbers, spelled
 from aqmlab.studies.selection import Selection, Snapshots, Source
 from aqmlab.studies.study import Study
 from aqmlab.studies.trials import Trials
+
+_FOLDERS = ("*", "*/seed-*")
+"""The patterns of the folders of a study: its figures, its scenarios and their repetitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,7 @@ class Laboratory:
         self.study, self.asked = study, asked
         self.folder = folder or default_folder(study, asked.engine)
         _refuse_other_use(self.folder)
+        refuse_links(self.folder, *_FOLDERS, of="study")
         self._plans: dict[str, Plan] = {}
         self._campaigns: dict[tuple[str, int], Campaign] = {}
         self._snapshots = Snapshots()

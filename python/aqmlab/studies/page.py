@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import write_atomically
+from aqmlab.campaign.store.layout import FIGURES
 from aqmlab.report import drawing_time
 from aqmlab.report.drawing_time import Wanted
 from aqmlab.report.figures import save
@@ -40,7 +41,7 @@ def draw(laboratory: Laboratory, figures: Sequence[Figure]) -> Iterator[Shown]:
     for figure in figures:
         started = time.monotonic()
         drawings = list(_drawings(laboratory, figure))
-        paths = save(drawings, laboratory.folder / "figures")
+        paths = save(drawings, laboratory.folder / FIGURES)
         drawing_time.note("figure", to_draw(laboratory, figure), time.monotonic() - started)
         yield Shown(figure, drawings, paths)
 

@@ -120,6 +120,16 @@ def test_results_in_real_time_say_so() -> None:
 
 
 @pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that do nothing, in place of the tools that this machine may lack."""
+    place = tmp_path / "tools"
+    place.mkdir()
+    for name in image.TOOLS:
+        (place / name).symlink_to("/bin/true")
+    monkeypatch.setattr(image, "tools_path", lambda: str(place))
+
+
+@pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A function that replaces the agent by a script."""
 
@@ -137,14 +147,14 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return put
 
 
-def test_a_user_without_rights_is_told_so(fake) -> None:
+def test_a_user_without_rights_is_told_so(fake, tools) -> None:
     fake("network namespaces cannot be made: no; it takes root (CAP_SYS_ADMIN and CAP_NET_ADMIN)")
     with pytest.raises(MissingError, match="it takes root") as caught:
         host.prepare([], print)
     assert str(caught.value.hint).startswith("run it as root")
 
 
-def test_a_module_that_is_missing_is_named(fake) -> None:
+def test_a_module_that_is_missing_is_named(fake, tools) -> None:
     fake(
         "the kernel has no `netem` (module sch_netem)\nthe kernel has no `codel` (module sch_codel)"
     )

@@ -135,7 +135,7 @@ class Folder:
             made = f"`aqmlab run {self.path}` runs it, and makes a folder" if is_scenario else None
             what = "is a scenario" if is_scenario else "is a file"
             raise RequestError(f"{self.path}: {what}, not the folder of a campaign", made)
-        self._refuse_links(TABLES, PARTS, FIGURES)
+        layout.refuse_links(self.path, TABLES, PARTS, FIGURES)
         try:
             return read(self.manifest_path)
         except FileNotFoundError:
@@ -202,7 +202,7 @@ class Folder:
 
         Raises `RequestError` if a link is in the place of one of its own folders or of its lock.
         """
-        self._refuse_links(*_WRITTEN)
+        layout.refuse_links(self.path, *_WRITTEN)
         lock = self.path / PARTS / LOCK
         if lock.is_symlink():
             raise layout.linked(lock, "file")
@@ -216,20 +216,10 @@ class Folder:
 
         Raises `RequestError` if a link would lead out of the folder.
         """
-        self._refuse_links(*_WRITTEN)
+        layout.refuse_links(self.path, *_WRITTEN)
         for place in (".*.tmp", "trials/.*.tmp", f"{TABLES}/*/chunk=*/.*.tmp"):
             for leftover in self.path.glob(place):
                 leftover.unlink(missing_ok=True)
-
-    def _refuse_links(self, *places: str) -> None:
-        """Raises `RequestError` for a link to a folder at one of `places`, which are patterns.
-
-        The author of an untrusted folder could choose which files a campaign writes and removes.
-        """
-        for place in places:
-            for path in self.path.glob(place):
-                if path.is_symlink() and path.is_dir():
-                    raise layout.linked(path)
 
     def remove_parts(self, indices: Iterable[int]) -> None:
         """Removes the trial files for the trials `indices`; raises `DiskError`."""

@@ -27,12 +27,23 @@ OF_TRIALS = ("digest", "events", "packets", "spec")
 """The columns of the table `trials` after the leading columns."""
 
 
-def linked(path: Path, what: str = "folder") -> DamagedError:
-    """The error for a link in place of a folder, or other `what`, of the campaign."""
+def linked(path: Path, what: str = "folder", of: str = "campaign") -> DamagedError:
+    """The error for a link in place of a folder, or other `what`, of the campaign or study."""
     return DamagedError(
-        f"{path}: is a link, and not one of the campaign's {what}s",
-        f"remove it: a write to this {what} would change files outside the campaign",
+        f"{path}: is a link, and not one of the {of}'s {what}s",
+        f"remove it: a write to this {what} would change files outside the {of}",
     )
+
+
+def refuse_links(folder: Path, *places: str, of: str = "campaign") -> None:
+    """Raises `DamagedError` for a link to a folder at one of `places`, patterns below `folder`.
+
+    The author of an untrusted folder could choose which files a campaign writes and removes.
+    """
+    for place in places:
+        for path in folder.glob(place):
+            if path.is_symlink() and path.is_dir():
+                raise linked(path, of=of)
 
 
 def damaged(folder: Path, path: Path, problem: str) -> DamagedError:

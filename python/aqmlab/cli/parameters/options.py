@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Annotated, Optional
@@ -25,6 +26,14 @@ def place(text: str) -> Path:
         reason = getattr(error, "strerror", None) or str(error)
         raise typer.BadParameter(f"{shown(text)}: {reason.lower()}") from None
     return path
+
+
+def count(value: str | int) -> int:
+    """A whole number above zero, from an option's text or default."""
+    text = str(value).strip()
+    if re.fullmatch("[0-9]{1,9}", text) is None or int(text) == 0:
+        raise typer.BadParameter(f"`{shown(text)}` is not a whole number from 1 to 999999999")
+    return int(text)
 
 
 _MOST_OFFERED = 1_000
@@ -75,7 +84,7 @@ Duration = Annotated[
 ]
 Jobs = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=1, metavar="N", help="Number of parallel trials; all cores if absent."),
+    typer.Option(parser=count, metavar="N", help="Number of parallel trials; all cores if absent."),
 ]
 Cluster = Annotated[
     Optional[str],  # noqa: UP045

@@ -18,8 +18,12 @@ class TracesParameters:
         Optional[list[str]],  # noqa: UP045 (typer reads the annotation)
         typer.Option(metavar="NAME", help="A discipline; may be repeated; all if absent."),
     ] = None
-    count: Annotated[int, typer.Option(min=1, help="Number of traces of each discipline.")] = 20
-    packets: Annotated[int, typer.Option(min=1, help="Number of packets in each trace.")] = 10_000
-    seed: Annotated[int, typer.Option(min=1, help="Seed of the random packets.")] = 1
+    count: Annotated[
+        int, typer.Option(parser=options.count, help="Number of traces of each discipline.")
+    ] = 20
+    packets: Annotated[
+        int, typer.Option(parser=options.count, help="Number of packets in each trace.")
+    ] = 10_000
+    seed: Annotated[int, typer.Option(parser=options.count, help="Seed of the random packets.")] = 1
     jobs: options.Jobs = None
     as_json: options.AsJson = False

@@ -24,7 +24,7 @@ Metrics = Annotated[
 ]
 SeedCount = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=1, metavar="N", help="At most N seeds of each cell."),
+    typer.Option(parser=options.count, metavar="N", help="At most N seeds of each cell."),
 ]
 Page = Annotated[
     Optional[Path],  # noqa: UP045
@@ -78,7 +78,11 @@ class ValidateParameters:
     ] = False
     sample: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=1, metavar="N", help="With --regenerate: N random cells, one trial each."),
+        typer.Option(
+            parser=options.count,
+            metavar="N",
+            help="With --regenerate: N random cells, one trial each.",
+        ),
     ] = None
     draw: Annotated[
         Optional[int],  # noqa: UP045

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from aqmlab.base.files import write_atomically
 from aqmlab.campaign.store import own_files
+from aqmlab.campaign.store.layout import FIGURES
 from aqmlab.campaign.store.manifest import CampaignFacts
 from aqmlab.report import drawing_time, figures
 from aqmlab.report.drawing_time import Wanted
@@ -70,7 +71,7 @@ def write(
     shown = []
     for name in watched(names if names is not None else figures.wanted(results)):
         drawings = figures.draw(results, name)
-        figures.save(drawings, path.parent / "figures")
+        figures.save(drawings, path.parent / FIGURES)
         shown.append(PageFigure(figures.figure(name).title, [image(one) for one in drawings]))
     write_atomically(path, page(results, shown, baseline).encode())
     if names is None:
