@@ -11,8 +11,9 @@
 //! `tcp_write_xmit`, and the TCP sends again after its next event. So does this TCP. The head of
 //! `aqmlab_tcp`'s module `tsq` states a difference.
 
-use aqmlab_core::{Bytes, Packet, Side};
+use aqmlab_core::{Bytes, Header, Packet, Side};
 use aqmlab_node::Port;
+use aqmlab_tcp::queued_memory;
 
 /// The memory of packets in the hosts' own links, and the ends whose packets have left them.
 #[derive(Debug, Default)]
@@ -27,10 +28,12 @@ pub(crate) struct OwnLinks {
     dropped: Vec<Packet>,
 }
 
-/// Returns Linux's `truesize` of a packet in bytes. A small packet fits into the head of its
-/// buffer, and a full-sized packet takes half a page.
+/// Returns the memory of a packet in bytes, which only TCP limits.
 fn memory(packet: &Packet) -> u64 {
-    if packet.ip_len <= 256 { 768 } else { 2_304 }
+    match &packet.header {
+        Header::Tcp(header) => queued_memory(header).0,
+        _ => 0,
+    }
 }
 
 impl OwnLinks {
@@ -100,10 +103,15 @@ impl OwnLinks {
 
 #[cfg(test)]
 mod tests {
-    use aqmlab_core::{Args, BitRate, Direction, Instant, Overhead, Rng, Value};
+    use aqmlab_core::{Args, BitRate, Direction, Instant, Overhead, Rng, TcpHeader, Value};
     use aqmlab_qdisc::kinds;
 
     use super::*;
+
+    /// Returns the header of a segment with data.
+    fn data() -> TcpHeader {
+        TcpHeader { payload: 1_448, ..TcpHeader::default() }
+    }
 
     /// Returns a port whose FIFO holds `limit` packets.
     fn port(limit: u64) -> Port {
@@ -119,6 +127,7 @@ mod tests {
     fn packet(id: u64, conn: u32, hop: u8) -> Packet {
         let mut packet = Packet::plain(id, 0, 1_500);
         (packet.conn, packet.hop, packet.direction) = (conn, hop, Direction::Up);
+        packet.header = Header::Tcp(data());
         packet
     }
 
@@ -134,7 +143,7 @@ mod tests {
         }
         let waiting =
             |own: &OwnLinks| -> u64 { (0..3).map(|conn| own.waiting(conn, Side::Home).0).sum() };
-        assert_eq!(waiting(&own), 100 * 2_304);
+        assert_eq!(waiting(&own), 100 * queued_memory(&data()).0);
         assert_eq!(own.released().count(), 900);
         while let Some(packet) = port.take(now) {
             own.leave(&packet);

@@ -164,10 +164,13 @@ pub enum CcEvent {
 /// `tcp_min_tso_segs`).
 pub(crate) const MIN_TSO_SEGMENTS: u64 = 2;
 
-/// The largest burst of a controller in bytes: 64 KiB minus one byte and the space for headers
-/// (`sk_gso_max_size`). The space is the 320 bytes of kernels with wireless networks.
-/// `linux/tso.rs` has the 256 bytes of kernels without.
-pub(crate) const LARGEST_BURST: u64 = 65_536 - 1 - 320;
+/// The space in bytes that Linux reserves for headers: 320 in kernels with wireless networks, and
+/// 256 in kernels without, such as the cloud kernel that validates the simulator.
+pub(crate) const MAX_TCP_HEADER: u64 = 256;
+
+/// The maximum number of bytes that an interface accepts at once, which is the largest burst of a
+/// controller: 64 KiB minus one byte and the space for headers (`sk_gso_max_size`).
+pub(crate) const LARGEST_BURST: u64 = 65_536 - 1 - MAX_TCP_HEADER;
 
 /// The rule for the number of segments in a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

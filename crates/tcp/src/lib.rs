@@ -52,6 +52,7 @@ pub use common::delivery_rate::{DeliveryRate, PendingSample};
 pub use common::scoreboard::Sent;
 pub use config::Config;
 pub use connection::{Connection, Event};
+pub use linux::queued_memory;
 pub use metrics::{Metrics, SenderState, Stats};
 pub use profile::{DelayedAckRule, Profile, RtoRule, Stack};
 pub use segment::Segment;

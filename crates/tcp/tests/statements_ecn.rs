@@ -3,6 +3,8 @@
 mod cc_path;
 mod support;
 
+use std::sync::Arc;
+
 use aqmlab_core::{Duration, Ecn, Instant, TcpFlags, Value};
 use aqmlab_tcp::Connection;
 use aqmlab_tcp::cc::{Congestion, EcnMode, Signal, Start, Totals};
@@ -292,16 +294,35 @@ fn dctcp() -> End {
     end
 }
 
-/// C-183: all segments that an acknowledgement with ECE delivers count as marked. The first
-/// acknowledgement completes a round without marks, so the estimate is 15/16 at the first
-/// reduction.
+/// C-183: all segments that an acknowledgement with ECE delivers count as marked, before the
+/// window is reduced. The first acknowledgement completes a round in which all four segments were
+/// marked, so the estimate is 1 at the first reduction.
 #[test]
 fn dctcp_counts_the_segments_of_marked_acknowledgements() {
     let mut end = dctcp();
     end.arrive(ace(0b001), 1 + 4 * 1_460, 0, Ecn::NotEct);
-    assert_eq!(end.tcp.sender_state().ssthresh_bytes, Some(6 * 1_460));
-    end.arrive(ace(0), 1 + 5 * 1_460, 0, Ecn::NotEct);
+    assert_eq!(end.tcp.sender_state().ssthresh_bytes, Some(5 * 1_460));
+    assert_eq!(end.tcp.metrics().gauges, vec![("alpha", 1.0), ("marks", 4.0)]);
+    end.arrive(ace(0), 1 + 10 * 1_460, 0, Ecn::NotEct);
     assert_eq!(end.tcp.metrics().gauges, vec![("alpha", 0.9375), ("marks", 4.0)]);
+}
+
+/// Without SACK, a duplicate acknowledgement with ECE reports a marked segment. A controller that
+/// needs ECN learns of it with the next acknowledgement (`tcp_add_reno_sack`, `tcp_in_ack_event`).
+#[test]
+fn without_sack_a_duplicate_acknowledgement_with_ece_counts_a_marked_segment() {
+    let mut host = host(0, "dctcp");
+    Arc::make_mut(&mut host.profile).sack = false;
+    let (mut end, _, _) = End::active(host, ace(0b001), Ecn::NotEct);
+    end.write(100_000);
+    end.now += Duration::from_millis(40);
+    let mut marks_after = |bits| {
+        end.arrive(ace(bits), 1, 0, Ecn::NotEct);
+        end.tcp.metrics().gauges[1]
+    };
+    // The first acknowledgement updates the window, so it is no duplicate.
+    let marks = [0b001, 0b001, 0b001, 0b000, 0b000].map(&mut marks_after);
+    assert_eq!(marks, [0.0, 0.0, 1.0, 2.0, 2.0].map(|count| ("marks", count)));
 }
 
 /// Tests the acknowledgements of DCTCP when marks begin or end. A pending acknowledgement is first

@@ -38,8 +38,8 @@ impl Connection {
     }
 
     /// Processes a segment in TIME-WAIT. A reset ends TIME-WAIT. A FIN restarts the timer of
-    /// TIME-WAIT and is acknowledged. Other segments with data or an unexpected sequence number are
-    /// acknowledged within a rate limit.
+    /// TIME-WAIT and is acknowledged, and so is data. Other segments with an unexpected sequence
+    /// number are acknowledged within a rate limit (Linux `tcp_oow_rate_limited`).
     pub(crate) fn process_time_wait(&mut self, header: &TcpHeader) {
         let tcb = &mut self.tcb;
         if header.flags.has(TcpFlags::RST) {
@@ -50,7 +50,7 @@ impl Connection {
         if repeats || header.seq != tcb.rcv.nxt {
             if header.flags.has(TcpFlags::FIN) {
                 tcb.timers.set_time_wait(tcb.clock.now + tcb.profile.time_wait);
-            } else if !tcb.may_challenge() {
+            } else if header.payload == 0 && !tcb.may_challenge() {
                 return;
             }
             self.stack.send_ack(tcb);

@@ -18,13 +18,20 @@ use crate::timers::XmitTimer;
 pub(crate) struct Handshake {
     /// The time of the first SYN or SYN-ACK, once it was sent.
     first_syn: Option<Instant>,
-    /// The number of retransmissions of the SYN or SYN-ACK.
+    /// The number of retransmissions of the SYN or SYN-ACK (`num_retrans`).
     retransmits: u32,
+    /// The number of retransmissions that the timer caused (`num_timeout`). The others answered
+    /// repeated SYNs.
+    timeouts: u32,
 }
 
 impl Handshake {
     pub(crate) const fn retransmits(&self) -> u32 {
         self.retransmits
+    }
+
+    pub(crate) const fn timeouts(&self) -> u32 {
+        self.timeouts
     }
 
     /// Returns the time of the first SYN or SYN-ACK, if one was sent.
@@ -50,9 +57,10 @@ impl Handshake {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RepeatedSyn {
     Ignore,
+    /// Responds, counts this as a retransmission of the SYN-ACK, and restarts their timer.
     Answer,
-    /// Responds, counts the retransmissions of the SYN-ACK anew, and restarts their timer.
-    AnswerAndRestart,
+    /// Responds, counts the retransmissions of the SYN-ACK anew, and sets the initial timeout.
+    AnswerAnew,
 }
 
 impl Connection {
@@ -198,10 +206,17 @@ impl Connection {
             if answer != RepeatedSyn::Ignore {
                 self.send_syn(SynKind::SynAck, Transmission::Retransmission);
             }
-            if answer == RepeatedSyn::AnswerAndRestart {
-                self.handshake.retransmits = 0;
-                let (span, limit) = (self.tcb.profile.rto_initial, self.tcb.profile.rto_max);
-                self.tcb.arm(XmitTimer::Retransmit, span, limit);
+            match answer {
+                RepeatedSyn::Ignore => {}
+                RepeatedSyn::Answer => {
+                    self.handshake.retransmits += 1;
+                    self.tcb.arm_rto();
+                }
+                RepeatedSyn::AnswerAnew => {
+                    (self.handshake.retransmits, self.handshake.timeouts) = (0, 0);
+                    let (span, limit) = (self.tcb.profile.rto_initial, self.tcb.profile.rto_max);
+                    self.tcb.arm(XmitTimer::Retransmit, span, limit);
+                }
             }
         }
     }
@@ -237,11 +252,12 @@ impl Connection {
             State::SynSent => (SynKind::Syn, tcb.profile.syn_retries),
             _ => (SynKind::SynAck, tcb.profile.synack_retries),
         };
-        if u64::from(handshake.retransmits) >= limit {
+        if u64::from(handshake.timeouts) >= limit {
             tcb.die();
             return;
         }
         handshake.retransmits += 1;
+        handshake.timeouts += 1;
         tcb.stats.rtos += 1;
         self.send_syn(kind, Transmission::Retransmission);
         self.stack.on_syn_timeout(&mut self.tcb, kind, self.handshake.retransmits);

@@ -40,7 +40,7 @@ impl FreeBsd {
     /// retransmissions from this answer on.
     pub(crate) fn on_repeated_syn(&mut self, tcb: &mut Tcb, header: &TcpHeader) -> RepeatedSyn {
         tcb.rcv.ts_recent = header.ts_val;
-        RepeatedSyn::AnswerAndRestart
+        RepeatedSyn::AnswerAnew
     }
 
     /// Handles the timeout of a SYN: notifies the congestion control, as other timeouts do, and

@@ -139,6 +139,9 @@ impl Linux {
             self.note_echo(tcb, header, &mut ack);
         }
         if prior_packets == 0 {
+            if tcb.options.ecn {
+                self.report_totals_without_queue(tcb);
+            }
             self.process_ack_without_queue(tcb, header, &mut ack);
             return;
         }
@@ -195,7 +198,7 @@ impl Linux {
         }
         let mut ack = AckState::new(tcb.snd.una, 0);
         self.process_sacks(tcb, header, &mut ack);
-        tcb.rate.delivered += ack.sack_delivered;
+        // The segments that these blocks report are not counted as delivered.
         let rexmit = self.fastretrans_alert(tcb, header, &mut ack, false);
         self.xmit_recovery(tcb, rexmit);
     }
@@ -403,6 +406,21 @@ mod tests {
             assert_eq!(testing::state(short, one), testing::state(long, other), "{header:?}");
         }
         assert!(plain > 500, "{plain} of 2000 were plain");
+    }
+
+    /// `tcp_ack` does not count what the blocks of an old acknowledgement report as delivered.
+    #[test]
+    fn the_blocks_of_an_old_acknowledgement_do_not_count_as_delivered() {
+        let (mut linux, mut tcb) = testing::open("reno");
+        testing::send(&mut tcb, 4);
+        (tcb.snd.wnd, tcb.snd.max_window) = (60_000, 60_000);
+        let acked = |ack| TcpHeader { ack, window: 60_000, ..TcpHeader::default() };
+        linux.process_ack(&mut tcb, &acked(1 + 1_448), Ecn::NotEct);
+        let delivered = tcb.rate.delivered;
+        let mut old = acked(1);
+        old.sack.push(1, 1 + 2 * 1_448, 1 + 3 * 1_448);
+        linux.process_ack(&mut tcb, &old, Ecn::NotEct);
+        assert_eq!((tcb.board.sacked_out(), tcb.rate.delivered), (1, delivered));
     }
 
     #[test]

@@ -131,24 +131,16 @@ impl Linux {
     }
 
     /// With classic ECN, records whether an acknowledgement carries ECE. If it does, counts the
-    /// selectively delivered segments as marked. Passes the totals so far to a controller that
-    /// needs ECN. With accurate ECN, does nothing.
+    /// selectively delivered segments as marked. With accurate ECN, does nothing.
     pub(super) fn note_echo(&self, tcb: &mut Tcb, header: &TcpHeader, ack: &mut AckState) {
-        if tcb.ecn.is_accurate() {
-            return;
-        }
-        if header.flags.has(TcpFlags::ECE) {
+        if !tcb.ecn.is_accurate() && header.flags.has(TcpFlags::ECE) {
             ack.set(flag::ECE);
             tcb.ecn.delivered_ce += ack.sack_delivered;
         }
-        if tcb.ecn.is_needed() {
-            let totals = tcb.totals();
-            tcb.cc.on_totals(&totals);
-        }
     }
 
-    /// Counts the marks of the `delivered` segments that an acknowledgement covers. With accurate
-    /// ECN, also passes the totals to the controller.
+    /// Counts the marks of the `delivered` segments that an acknowledgement covers, and passes the
+    /// totals to a controller that needs ECN.
     pub(super) fn count_marks(
         &mut self,
         tcb: &mut Tcb,
@@ -158,10 +150,26 @@ impl Linux {
     ) {
         if tcb.ecn.is_accurate() {
             self.count_reported_marks(tcb, header, ack, delivered);
-            let totals = tcb.totals();
-            tcb.cc.on_totals(&totals);
         } else if ack.has(flag::ECE) {
             tcb.ecn.delivered_ce += delivered - ack.sack_delivered;
         }
+        report_totals(tcb);
+    }
+
+    /// With classic ECN, passes the totals to a controller that needs ECN, for an acknowledgement
+    /// that arrives while nothing is outstanding.
+    pub(super) fn report_totals_without_queue(&self, tcb: &mut Tcb) {
+        if !tcb.ecn.is_accurate() {
+            report_totals(tcb);
+        }
+    }
+}
+
+/// Passes the totals to a controller if it needs ECN or has AccECN (`tcp_in_ack_event`, which
+/// follows `tcp_clean_rtx_queue` as of Linux 6.1.141).
+fn report_totals(tcb: &mut Tcb) {
+    if tcb.ecn.is_needed() || tcb.ecn.is_accurate() {
+        let totals = tcb.totals();
+        tcb.cc.on_totals(&totals);
     }
 }

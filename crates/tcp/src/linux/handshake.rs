@@ -50,9 +50,11 @@ impl Linux {
     ) {
         tcb.size_segments_within_half_window();
         self.measure_handshake(tcb, header, handshake);
-        // The initial window is one segment after the second loss of a SYN, unless the peer's echo
-        // shows that the timeouts were spurious.
-        let lost = handshake.retransmits() > 1 && !handshake.is_first_echoed(header);
+        // The initial window is one segment after the second retransmission of a SYN or SYN-ACK,
+        // unless repeated SYNs caused them all, or the peer's echo shows that they were spurious.
+        let lost = handshake.retransmits() > 1
+            && handshake.timeouts() > 0
+            && !handshake.is_first_echoed(header);
         tcb.init_cwnd(if lost { 1 } else { tcb.profile.initial_window });
         tcb.start_controller();
         let space = self.rcv_window.init(tcb);

@@ -180,7 +180,7 @@ impl Linux {
         }
         if !tcb.options.sack {
             if tcb.snd.nxt > self.recovery.high_seq() && is_duplicate {
-                self.add_emulated_sack(tcb);
+                self.add_emulated_sack(tcb, ack);
             } else if advanced {
                 tcb.board.set_emulated_sacks(0);
             }

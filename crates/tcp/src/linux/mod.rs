@@ -39,6 +39,8 @@ mod tsq;
 mod undo;
 mod zero_window;
 
+pub use tsq::queued_memory;
+
 use aqmlab_core::{Duration, Instant, TcpHeader};
 
 use crate::common::clock::{Clock, Expiry};

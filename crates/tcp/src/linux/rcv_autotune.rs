@@ -10,8 +10,9 @@ use aqmlab_core::hint::rare;
 use aqmlab_core::{Duration, Instant, TcpHeader};
 
 use super::Linux;
-use super::tso::{MAX_TCP_HEADER, SHARED_INFO, SK_BUFF};
+use super::tso::{SHARED_INFO, SK_BUFF};
 use crate::Profile;
+use crate::cc::MAX_TCP_HEADER;
 use crate::tcb::Tcb;
 
 /// The memory in bytes of a segment beyond its payload, as right-sizing counts it (`SKB_TRUESIZE`

@@ -194,7 +194,7 @@ impl Linux {
                 PartialUndo::Wait => return false,
             }
         } else if !tcb.options.sack && is_duplicate {
-            self.add_emulated_sack(tcb);
+            self.add_emulated_sack(tcb, ack);
         }
         if self.try_undo_by_dsack(tcb) {
             self.try_keep_open(tcb);
@@ -216,7 +216,7 @@ impl Linux {
                 tcb.board.set_emulated_sacks(0);
             }
             if is_duplicate {
-                self.add_emulated_sack(tcb);
+                self.add_emulated_sack(tcb, ack);
             }
         }
         if self.recovery.ca <= CaState::Disorder {

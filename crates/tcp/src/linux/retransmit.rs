@@ -40,7 +40,7 @@ impl Linux {
         let mut past_hole = false;
         let mut rearms = false;
         while tcb.board.holds(id) {
-            if self.must_wait(tcb) {
+            if tcb.is_paced() {
                 break;
             }
             if !past_hole {
@@ -53,7 +53,7 @@ impl Linux {
             if flags & LOST == 0 {
                 past_hole |= flags & (RETRANS | SACKED) == 0;
             } else if flags & (RETRANS | SACKED) == 0 {
-                if !self.retransmit(tcb, id) {
+                if self.must_retransmission_wait(tcb) || !self.retransmit(tcb, id) {
                     break;
                 }
                 if self.recovery.ca().is_reducing() {

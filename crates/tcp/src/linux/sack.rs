@@ -226,13 +226,17 @@ impl Linux {
         tcb.board.set_sacked(id);
     }
 
-    /// Without SACK, counts a duplicate acknowledgement as a segment that has arrived
-    /// (`tcp_add_reno_sack`).
-    pub(super) fn add_emulated_sack(&mut self, tcb: &mut Tcb) {
+    /// Without SACK, counts a duplicate acknowledgement as a segment that has arrived, and with
+    /// classic ECN and ECE as a marked one (`tcp_add_reno_sack`).
+    pub(super) fn add_emulated_sack(&mut self, tcb: &mut Tcb, ack: &AckState) {
         let before = tcb.board.sacked_out();
         tcb.board.set_emulated_sacks(before + 1);
         self.limit_emulated_sacks(tcb, 0);
-        tcb.rate.delivered += u64::from(tcb.board.sacked_out().saturating_sub(before));
+        let delivered = u64::from(tcb.board.sacked_out().saturating_sub(before));
+        tcb.rate.delivered += delivered;
+        if ack.has(flag::ECE) && !tcb.ecn.is_accurate() {
+            tcb.ecn.delivered_ce += delivered;
+        }
     }
 
     /// Without SACK, accounts for the cumulative acknowledgement of `acked` segments. One of them

@@ -4,7 +4,7 @@
 
 use super::Linux;
 use super::output::Push;
-use super::tso::GSO_MAX;
+use crate::cc::LARGEST_BURST;
 use crate::tcb::Tcb;
 
 /// The maximum number of bytes that the modelled application passes to one `write`.
@@ -19,11 +19,11 @@ pub(super) enum Part {
 
 impl Tcb {
     /// Returns the maximum payload of one `skb` in bytes: whole segments, at least one, of at most
-    /// [`GSO_MAX`] and [`Self::half_window`]. Without bursts, the result is one segment
+    /// [`LARGEST_BURST`] and [`Self::half_window`]. Without bursts, the result is one segment
     /// (`tcp_xmit_size_goal`).
     fn size_goal(&self, mss: u32) -> u64 {
         let half = self.half_window();
-        let most = if self.profile.bursts { GSO_MAX } else { u64::from(mss) };
+        let most = if self.profile.bursts { LARGEST_BURST } else { u64::from(mss) };
         let goal = if half > 0 { most.min(half) } else { most };
         let mss = u64::from(mss);
         (goal - goal % mss).max(mss)

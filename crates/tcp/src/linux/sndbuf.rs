@@ -19,7 +19,8 @@ use aqmlab_core::hint::rare;
 
 use super::Linux;
 use super::sendmsg::Part;
-use super::tso::{MAX_TCP_HEADER, SHARED_INFO, SK_BUFF};
+use super::tso::{SHARED_INFO, SK_BUFF};
+use crate::cc::MAX_TCP_HEADER;
 use crate::tcb::Tcb;
 use crate::{Event, Profile};
 

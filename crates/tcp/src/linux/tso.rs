@@ -16,20 +16,14 @@ use aqmlab_core::hint::rare;
 
 use super::Linux;
 use super::output::Push;
-use crate::cc::{MIN_TSO_SEGMENTS, TsoSegments};
+use crate::cc::{LARGEST_BURST, MIN_TSO_SEGMENTS, TsoSegments};
 use crate::state::CaState;
 use crate::tcb::Tcb;
 
-/// The space in bytes that Linux reserves for headers: 320 in kernels with wireless networks, and
-/// 256 in kernels without, such as the cloud kernel that validates the simulator.
-pub(super) const MAX_TCP_HEADER: u64 = 256;
 /// The aligned size of `struct skb_shared_info` in bytes.
 pub(super) const SHARED_INFO: u64 = 320;
 /// The aligned size of `struct sk_buff` in bytes.
 pub(super) const SK_BUFF: u64 = 256;
-/// The maximum number of bytes that an interface accepts at once: 64 KiB minus one byte and the
-/// space for headers (`sk_gso_max_size`).
-pub(super) const GSO_MAX: u64 = 65_536 - 1 - MAX_TCP_HEADER;
 /// The divisor of the window for the amount that is worth sending at once (`tcp_tso_win_divisor`).
 const WINDOW_SHARE: u64 = 3;
 /// The limit on waiting. A burst does not wait if the last segment was sent longer ago than this.
@@ -80,14 +74,14 @@ impl Tcb {
         let halvings = self.rtt.min().map_or(u64::MAX, |rtt| rtt.as_micros() >> RTT_SHIFT);
         if halvings < 32 {
             // The bytes fit into 32 bits, whose division is faster.
-            let bytes = (self.pacing_rate() >> 10) + (GSO_MAX >> halvings);
-            return u64::from(bytes.min(GSO_MAX) as u32 / mss).max(least);
+            let bytes = (self.pacing_rate() >> 10) + (LARGEST_BURST >> halvings);
+            return u64::from(bytes.min(LARGEST_BURST) as u32 / mss).max(least);
         }
         // Without an addition, one division gives the segments of 1/1024 s.
         let segments = self.pacing_rate_in(u64::from(mss) << 10);
-        if segments * u64::from(mss) > GSO_MAX {
+        if segments * u64::from(mss) > LARGEST_BURST {
             rare();
-            return (GSO_MAX / u64::from(mss)).max(least);
+            return (LARGEST_BURST / u64::from(mss)).max(least);
         }
         segments.max(least)
     }
@@ -223,7 +217,7 @@ mod tests {
     use crate::linux::testing;
 
     /// Tests that a burst is the data of 1/1024 s at 1.2 windows per round trip
-    /// (`tcp_tso_autosize`). On short paths, `GSO_MAX` is added, halved for each 512 µs of the
+    /// (`tcp_tso_autosize`). On short paths, `LARGEST_BURST` is added, halved for each 512 µs of the
     /// minimum round-trip time.
     #[test]
     fn a_burst_is_a_millisecond_or_two_segments() {

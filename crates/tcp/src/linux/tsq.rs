@@ -5,7 +5,8 @@
 //!
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`). The limit is two bursts or
 //! the data of a millisecond at the pacing rate, whichever is more, and at most
-//! `tcp_limit_output_bytes` unless the connection paces. In Linux 3.13 to 3.18 (`tcp_write_xmit` of
+//! `tcp_limit_output_bytes` unless the connection paces. Retransmissions may fill the queue to twice
+//! this limit. In Linux 3.13 to 3.18 (`tcp_write_xmit` of
 //! 3.14), the limit is `tcp_limit_output_bytes`, or the data of a millisecond if that is more.
 //!
 //! Differences: a host without a queue of its own sends all parts at the same time. Only RACK
@@ -20,23 +21,36 @@
 //! sent, and the sender recovers it as it recovers a loss on the path. In both cases the sender
 //! sends no more segments before its next event.
 
-use aqmlab_core::Bytes;
 use aqmlab_core::hint::rare;
+use aqmlab_core::{Bytes, TcpFlags, TcpHeader};
 
 use super::Linux;
 use crate::tcb::Tcb;
 
-/// The memory of a full-sized segment in bytes, including its header and bookkeeping
-/// (`skb->truesize` with many drivers). The driver's reports must use the same value.
+/// The memory of a segment with data in bytes, including its header and bookkeeping
+/// (`skb->truesize`). On Linux, the segments of a burst share one `skb`, so each has less. The value
+/// matters only if the limit is the data of a millisecond or `tcp_limit_output_bytes`, because two
+/// bursts are a number of such segments.
 const SEGMENT_MEMORY: u64 = 2_304;
+
+/// The memory of a bare acknowledgement in bytes (`skb_set_tcp_pure_ack`).
+const ACK_MEMORY: u64 = 2;
+
+/// Returns the memory of a segment in the queue of its host, for the reports of the driver to
+/// [`Connection::note_waiting`](crate::Connection::note_waiting).
+pub fn queued_memory(header: &TcpHeader) -> Bytes {
+    let has_control = header.flags.has_any(TcpFlags::SYN.with(TcpFlags::FIN).with(TcpFlags::RST));
+    Bytes(if header.payload > 0 || has_control { SEGMENT_MEMORY } else { ACK_MEMORY })
+}
 
 /// The connection's segments in the queue of its host.
 #[derive(Debug, Default)]
 pub(super) struct Tsq {
     /// The memory of these segments (`sk_wmem_alloc`); `None` if the driver does not report it.
     memory: Option<u64>,
-    /// Whether segments are held back (`TSQ_THROTTLED`).
-    is_throttled: bool,
+    /// The largest multiple of the limit at which segments are held back, or 0 if none are
+    /// (`TSQ_THROTTLED`).
+    throttled_at: u64,
     /// Whether segments that were held back may be sent.
     is_released: bool,
     /// The parts of the train that is being sent.
@@ -86,11 +100,12 @@ impl Tsq {
         std::mem::take(&mut self.is_released)
     }
 
-    /// Returns whether the queue is full. A connection with only one outstanding segment is never
-    /// held back (as of Linux 6.1.60).
-    fn is_full(&self, tcb: &Tcb) -> bool {
+    /// Returns whether the queue has reached `times` the limit. A connection with only one
+    /// outstanding segment is never held back (as of Linux 6.1.60).
+    fn is_full(&self, tcb: &Tcb, times: u64) -> bool {
         let queued = self.memory.unwrap_or(0);
-        tcb.tsq_bound().is_some_and(|bound| queued >= bound) && tcb.board.packets_out() > 1
+        let is_beyond = |bound: u64| queued >= bound.saturating_mul(times);
+        tcb.tsq_bound().is_some_and(is_beyond) && tcb.board.packets_out() > 1
     }
 }
 
@@ -132,28 +147,41 @@ impl Linux {
     /// Updates the memory of this connection's segments in the queue of its host. Returns whether
     /// segments that were held back may be sent.
     pub(crate) fn note_waiting(&mut self, tcb: &mut Tcb, memory: Bytes) -> bool {
-        self.tsq.memory = Some(memory.0 + tcb.out.len() as u64 * SEGMENT_MEMORY);
-        let released = self.tsq.is_throttled && !self.tsq.is_full(tcb);
+        let unpolled = tcb.out.iter().map(|segment| queued_memory(&segment.header).0);
+        self.tsq.memory = Some(memory.0 + unpolled.sum::<u64>());
+        let released = self.tsq.throttled_at > 0 && !self.tsq.is_full(tcb, self.tsq.throttled_at);
         if released {
-            self.tsq.is_throttled = false;
+            self.tsq.throttled_at = 0;
             self.tsq.is_released = true;
             tcb.app_acted = true;
         }
         released
     }
 
-    /// Returns whether the next segment must wait for the queue or for its departure time. If it
-    /// must, records that segments are held back, or sets the pacing timer.
+    /// Returns whether the next segment of new data must wait for the queue or for its departure
+    /// time. If it must, records that segments are held back, or sets the pacing timer.
     #[inline]
     pub(super) fn must_wait(&mut self, tcb: &mut Tcb) -> bool {
+        self.must_wait_for_queue(tcb, 1) || tcb.is_paced()
+    }
+
+    /// Returns whether a retransmission must wait for the queue, whose limit is twice the limit for
+    /// new data. If it must, records that segments are held back.
+    #[inline]
+    pub(super) fn must_retransmission_wait(&mut self, tcb: &Tcb) -> bool {
+        self.must_wait_for_queue(tcb, 2)
+    }
+
+    #[inline]
+    fn must_wait_for_queue(&mut self, tcb: &Tcb, times: u64) -> bool {
         if self.tsq.memory.is_some() {
             rare();
-            if self.tsq.is_full(tcb) {
-                self.tsq.is_throttled = true;
+            if self.tsq.is_full(tcb, times) {
+                self.tsq.throttled_at = self.tsq.throttled_at.max(times);
                 return true;
             }
         }
-        tcb.is_paced()
+        false
     }
 }
 
@@ -228,6 +256,27 @@ mod tests {
         assert_eq!(tcb.tsq_bound(), Some(1 << 20));
     }
 
+    /// `tcp_small_queue_check` has the argument `factor` 1 for retransmissions.
+    #[test]
+    fn a_retransmission_waits_only_at_twice_the_limit() {
+        let (mut linux, mut tcb) = testing::open("reno");
+        testing::send(&mut tcb, 2);
+        let head = tcb.board.front_id().expect("a segment is outstanding");
+        tcb.board.mark_lost(head);
+        tcb.snd.wnd = 1 << 20;
+        let limit = tcb.tsq_bound().expect("Linux has a limit");
+        linux.note_waiting(&mut tcb, Bytes(2 * limit));
+        assert!(linux.must_wait(&mut tcb), "new data");
+        linux.retransmit_lost(&mut tcb);
+        assert_eq!(tcb.out.len(), 0, "the queue has twice the limit");
+        let released = linux.note_waiting(&mut tcb, Bytes(2 * limit - 1));
+        assert!(released && linux.tsq.take_release());
+        linux.retransmit_lost(&mut tcb);
+        assert_eq!(tcb.out.len(), 1);
+        assert!(linux.must_wait(&mut tcb), "new data still waits");
+        assert!(!linux.note_waiting(&mut tcb, Bytes(limit)));
+    }
+
     /// Tests the difference stated in the head (`tcp_should_autocork`): only the limit holds a
     /// segment back.
     #[test]
@@ -238,6 +287,16 @@ mod tests {
         assert!(!linux.must_wait(&mut tcb));
         linux.note_waiting(&mut tcb, Bytes(4 * SEGMENT_MEMORY));
         assert!(linux.must_wait(&mut tcb));
+    }
+
+    #[test]
+    fn a_bare_acknowledgement_takes_two_bytes_of_the_queue() {
+        let memory =
+            |payload, flags| queued_memory(&TcpHeader { payload, flags, ..TcpHeader::default() }).0;
+        let ack = TcpFlags::ACK;
+        assert_eq!(memory(0, ack), 2);
+        assert_eq!(memory(1, ack), SEGMENT_MEMORY);
+        assert_eq!(memory(0, ack.with(TcpFlags::FIN)), SEGMENT_MEMORY);
     }
 
     #[test]
