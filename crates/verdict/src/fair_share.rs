@@ -7,6 +7,11 @@
 //! so its share is an equal part of the remaining capacity. Difference: all connections of an
 //! application count as one, because a person at home did not open them.
 //!
+//! The share is the mean over the transfer's active interval. It is computed for each part of this
+//! interval in which the same applications are active. An application has the same demand in all
+//! parts. A greedy application alone on the link gets more than its share beside the transfer, so
+//! its mean throughput must not be spread over the parts.
+//!
 //! Rates count IP packets. The capacity of a link is the IP rate that it carries in full-sized
 //! packets. The capacity of a radio is not known in advance, so the traffic that it carried counts
 //! as its capacity. The capacity of a link whose rate varies is its mean while the transfer is
@@ -49,6 +54,10 @@ impl Traffic<'_> {
         let both =
             self.stop_ns.min(other.stop_ns).saturating_sub(self.start_ns.max(other.start_ns));
         self.mbit * both as f64 / (other.stop_ns - other.start_ns) as f64
+    }
+
+    fn is_active_in(&self, (from_ns, to_ns): (u64, u64)) -> bool {
+        self.start_ns < to_ns && from_ns < self.stop_ns
     }
 }
 
@@ -102,22 +111,44 @@ impl<'a> Traffics<'a> {
     }
 
     fn on_link(&self, link: usize, flow: &Traffic, ran: &[Traffic]) -> FairShare {
-        let others =
-            ran.iter().filter(|one| !std::ptr::eq(*one, flow) && one.links.contains(&link));
-        let others: Vec<f64> = others.map(|one| one.during(flow)).collect();
-        let carried = flow.mbit + others.iter().sum::<f64>();
-        let stated = if self.trial.is_adapted(link) {
-            None
-        } else {
-            self.trial.links[link].capacity_mbit(flow.start_ns, flow.stop_ns)
-        };
-        let capacity = stated.unwrap_or(carried);
+        let others: Vec<&Traffic> = ran
+            .iter()
+            .filter(|one| !std::ptr::eq(*one, flow) && one.links.contains(&link))
+            .collect();
+        let carried = flow.mbit + others.iter().map(|one| one.during(flow)).sum::<f64>();
+        let whole = (flow.start_ns, flow.stop_ns);
+        let fair = parts(whole, &others).map(|part| {
+            let demands: Vec<f64> =
+                others.iter().filter(|one| one.is_active_in(part)).map(|one| one.mbit).collect();
+            let moved = || flow.mbit + demands.iter().sum::<f64>();
+            let capacity = self.capacity_mbit(link, part).unwrap_or_else(moved);
+            max_min_share(capacity, &demands) * (part.1 - part.0) as f64
+        });
         FairShare {
             got: flow.mbit,
-            fair: max_min_share(capacity, &others),
-            unused: (capacity - carried).max(0.0),
+            fair: fair.sum::<f64>() / (whole.1 - whole.0) as f64,
+            unused: self.capacity_mbit(link, whole).map_or(0.0, |all| (all - carried).max(0.0)),
         }
     }
+
+    /// Returns the mean capacity of a link in Mbit/s during an interval; `None` if it is not known.
+    fn capacity_mbit(&self, link: usize, (from_ns, to_ns): (u64, u64)) -> Option<f64> {
+        if self.trial.is_adapted(link) {
+            return None;
+        }
+        self.trial.links[link].capacity_mbit(from_ns, to_ns)
+    }
+}
+
+/// Returns the parts of an interval that the starts and the ends of `others` divide it into.
+fn parts(whole: (u64, u64), others: &[&Traffic]) -> impl Iterator<Item = (u64, u64)> + use<> {
+    let inside = |at: &u64| whole.0 < *at && *at < whole.1;
+    let mut ends: Vec<u64> =
+        others.iter().flat_map(|one| [one.start_ns, one.stop_ns]).filter(inside).collect();
+    ends.extend([whole.0, whole.1]);
+    ends.sort_unstable();
+    ends.dedup();
+    (1..ends.len()).map(move |next| (ends[next - 1], ends[next]))
 }
 
 /// Returns the max-min fair share of `capacity` for a greedy flow beside other flows with

@@ -73,6 +73,25 @@ fn a_transfer_is_compared_with_what_the_others_leave_while_it_runs() {
     );
 }
 
+/// Three transfers begin 20 s apart and run for 60 s. Each gets an equal part all the time. The
+/// mean of `a` and `c` includes 20 s alone on the link, which is no demand beside `b`. The mean of
+/// `b` is below half of the link, so it counts as a slightly smaller demand.
+#[test]
+fn what_a_transfer_got_while_it_was_alone_is_no_demand_beside_others() {
+    let trial = home(&["a", "b", "c"].map(|name| app(name, "bulk", &json!({}))));
+    let third = 10.0 / 3.0;
+    let [first, second] = [(10.0 + 5.0 + third) / 3.0, (5.0 + third + 5.0) / 3.0];
+    let flows = [
+        at("a", "down", first, [0.0, 60.0]),
+        at("b", "down", second, [20.0, 80.0]),
+        at("c", "down", first, [40.0, 100.0]),
+    ];
+    let found = judged(&trial, &flows, &[], &Stated::default());
+    let texts: Vec<&str> = found.iter().map(|one| one.because.as_str()).collect();
+    let beside = "fair share reached 97 % ≥ 50 %, 6.1 of 6.3 Mbit/s: 0.19 Mbit/s taken by others";
+    assert_eq!(texts, [beside, "fair share reached 100 % ≥ 50 %", beside]);
+}
+
 #[test]
 fn another_direction_and_an_acknowledging_one_take_nothing() {
     let trial = home(&[app("a", "bulk", &json!({})), app("b", "bulk", &json!({}))]);
@@ -189,10 +208,15 @@ fn tables_without_active_intervals_use_the_schedule() {
     trial["apps"][0]["stop_ns"] = json!(30_000_000_000_u64);
     trial["measure"] = json!({ "from_ns": 10_000_000_000_u64 });
     let rate = |name, mbit| flow(name, "down", &[("throughput_mean_mbit", mbit)]);
-    // `b` ends after 20 s, in the middle of the 20 s of `a`. Its 6 Mbit/s are 3 Mbit/s for `a`.
+    // `b` ends after 20 s, in the middle of the 20 s of `a`. Until then the fair share of `a` is
+    // 5 Mbit/s, and `b` takes 1 Mbit/s of it.
     let ends = [own("b", "completion_time_s", 20.0)];
     let (_, because) = first(&trial, &[rate("a", 3.5), rate("b", 6.0)], &ends);
-    assert_eq!(because, "fair share reached 50 % ≥ 50 %, 3.5 of 7 Mbit/s: 3.5 Mbit/s unused");
+    assert_eq!(
+        because,
+        "fair share reached 47 % < 50 %, 3.5 of 7.5 Mbit/s: 3.5 Mbit/s unused, \
+         0.5 Mbit/s taken by others"
+    );
 }
 
 #[test]
