@@ -1,5 +1,9 @@
 """The search states only results of cases that ran."""
 
+from types import SimpleNamespace
+
+import pytest
+from aqmlab.advise import search
 from aqmlab.advise.search import Bisection
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -42,3 +46,30 @@ def test_a_bisection_finds_the_boundary_in_few_steps(count, data) -> None:
 
 def test_few_tiers_are_all_run() -> None:
     assert _searched([False, True, False, True], whole=True).served.keys() == {0, 1, 2, 3}
+
+
+def _outcome(share, *apps):
+    """The outcome of a share, with the words and the margins of its applications."""
+    apps = {str(at): SimpleNamespace(word=word, margin=margin) for at, (word, margin) in
+            enumerate(apps)}  # fmt: skip
+    words = [one.word for one in apps.values()]
+    service = SimpleNamespace(
+        judged=len(words), bad=words.count("bad"), not_good=len(words) - words.count("good")
+    )
+    return SimpleNamespace(case=SimpleNamespace(share=share), apps=apps, service=service)
+
+
+@pytest.mark.parametrize(
+    ("shares", "best"),
+    [
+        # A film that stands still for a twentieth of the time is not as bad as for a tenth.
+        ({98: [("bad", -4), ("tolerable", -1)], 90: [("bad", -9), ("good", 1)]}, 98),
+        ({98: [("bad", -9), ("bad", -9)], 90: [("bad", -20), ("good", 1)]}, 90),
+        ({98: [("good", 1), ("tolerable", -1)], 90: [("good", 1), ("good", 1)]}, 90),
+        ({98: [("good", 1)], 90: [("good", 1)]}, 98),
+        ({98: [], 90: [("bad", -9)]}, 90),
+    ],
+)
+def test_the_best_share_has_the_fewest_and_the_least_bad_verdicts(shares, best) -> None:
+    outcomes = [_outcome(share, *apps) for share, apps in shares.items()]
+    assert min(outcomes, key=search._score).case.share == best

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::facts::{
     Better, ByMedian, Conclusion, Cost, Gain, GatewayResult, Setback, Spoiled, TierCount,
 };
-use crate::words::{agreeing, capital, doubt, is_doubtful, listed, rate, time};
+use crate::words::{agreeing, capital, doubt, listed, rate, time};
 
 /// The subject of a sentence, which decides its place in the advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -128,10 +128,20 @@ fn slower(better: &GatewayResult, known: &Conclusion) -> String {
         None => "would be enough".to_owned(),
         Some(doubt) => format!("would be enough {doubt} badly off"),
     };
-    format!(
-        "You need no other router at {}. With {}, {tier} {enough}.",
-        known.compared_at, better.title
-    )
+    let at = &known.compared_at;
+    let today = if is_todays_enough(known) {
+        format!("You need no other router at {at}.")
+    } else {
+        format!("None of the other routers does better at {at}.")
+    };
+    format!("{today} With {}, {tier} {enough}.", better.title)
+}
+
+/// Returns whether everything is good with today's router, in every simulation of the tier of the
+/// comparison.
+fn is_todays_enough(known: &Conclusion) -> bool {
+    let today = known.gateways.first().and_then(|today| count(today, &known.compared_at));
+    today.is_some_and(|today| today.good == today.judged && today.seeds_served == known.seeds)
 }
 
 fn no_better(known: &Conclusion) -> String {
@@ -146,14 +156,12 @@ fn no_better(known: &Conclusion) -> String {
     } else if known.gateways.iter().all(|one| one.served.is_none()) {
         "No router serves everybody here: the applications need more than these speeds.".to_owned()
     } else if others > today {
-        "No other router lets a slower speed suffice: today's is enough.".to_owned()
+        "None of the other routers lets a slower speed suffice.".to_owned()
     } else if today.is_none() {
-        format!("No other router serves everybody at {}.", known.compared_at)
+        format!("None of the other routers serves everybody at {}.", known.compared_at)
     } else {
-        let today = known.gateways.first().and_then(|today| count(today, &known.compared_at));
-        let is_sure = today.is_some_and(|today| !is_doubtful(known.seeds, today.seeds_served));
-        let enough = if is_sure { ": today's is enough" } else { "" };
-        format!("No other router does better at {}{enough}.", known.compared_at)
+        let enough = if is_todays_enough(known) { ": today's is enough" } else { "" };
+        format!("None of the other routers does better at {}{enough}.", known.compared_at)
     }
 }
 
@@ -235,6 +243,8 @@ fn cost(one: &Cost, better: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use aqmlab_verdict::Word;
+
     use super::*;
 
     fn today() -> GatewayResult {
@@ -332,9 +342,34 @@ mod tests {
     fn an_advice_without_a_better_gateway_says_so() {
         let mut known = conclusion(vec![GatewayResult { by_median: vec![], ..today() }]);
         known.better = None;
-        assert_eq!(texts(&known)[1], "No other router serves everybody at 12/1 Mbit/s.");
+        assert_eq!(texts(&known)[1], "None of the other routers serves everybody at 12/1 Mbit/s.");
         known.gateways = vec![GatewayResult { served: None, by_median: vec![], ..today() }];
         assert!(texts(&known).last().unwrap().starts_with("No router serves everybody here"));
+    }
+
+    #[test]
+    fn todays_router_is_enough_only_if_everything_is_good_in_every_simulation() {
+        let said = |good, seeds_served| {
+            let count = TierCount {
+                tier: "12/1 Mbit/s".to_owned(),
+                good,
+                served: 3,
+                judged: 3,
+                seeds_served,
+                word: Word::Good,
+            };
+            let mut known = conclusion(vec![GatewayResult { tiers: vec![count], ..today() }]);
+            known.better = None;
+            texts(&known)[1].clone()
+        };
+        let enough = "None of the other routers does better at 12/1 Mbit/s: today's is enough.";
+        assert_eq!(said(3, 10), enough);
+        for (good, seeds_served) in [(3, 9), (2, 10), (2, 6)] {
+            assert_eq!(
+                said(good, seeds_served),
+                "None of the other routers does better at 12/1 Mbit/s."
+            );
+        }
     }
 
     #[test]

@@ -376,7 +376,7 @@ fn a_gateway_that_makes_everything_good_at_the_households_tier_is_better() {
     let told = advised(Some("medium"), &[today, sqm]);
     let better = told.conclusion.better.as_ref().expect("one is better");
     assert_eq!((better.tier.as_str(), better.is_for_slower_tier), ("medium", false));
-    assert!(!texts(&told).iter().any(|text| text.starts_with("No other router")));
+    assert!(!texts(&told).iter().any(|text| text.starts_with("None of the other")));
     assert!(!texts(&told).iter().any(|text| text.starts_with("You need no other router")));
 }
 
@@ -392,7 +392,7 @@ fn a_gateway_that_makes_more_good_at_the_households_tier_is_better() {
     );
     let told = advised(Some("slow"), &[today.clone(), today]);
     assert_eq!(recommended(&told), None);
-    assert!(texts(&told).contains(&"No other router does better at slow: today's is enough."));
+    assert!(texts(&told).contains(&"None of the other routers does better at slow."));
 }
 
 #[test]
@@ -422,7 +422,9 @@ fn a_gateway_that_is_not_needed_may_let_a_slower_tier_suffice() {
     let same = gateway("sqm", &words("bad", "bad", "good"));
     let told = advised(Some("fast"), &[today, same]);
     assert_eq!(recommended(&told), None);
-    assert!(texts(&told).contains(&"No other router does better at fast: today's is enough."));
+    assert!(
+        texts(&told).contains(&"None of the other routers does better at fast: today's is enough.")
+    );
 }
 
 #[test]
@@ -441,7 +443,7 @@ fn todays_gateway_is_enough_for_the_tier_that_the_household_needs_instead_of_its
     let sqm = at("sqm", "good", ["good", "good", "good"]);
     let told = advised(Some("slow"), &[today, sqm.clone()]);
     assert_eq!(recommended(&told), None);
-    assert!(texts(&told).contains(&"No other router serves everybody at slow."));
+    assert!(texts(&told).contains(&"None of the other routers serves everybody at slow."));
     let today = at("today", "tolerable", ["tolerable", "good", "good"]);
     assert_eq!(recommended(&advised(Some("slow"), &[today, sqm])).as_deref(), Some("sqm"));
 }
@@ -482,7 +484,7 @@ fn a_median_that_most_seeds_contradict_is_stated_with_its_numbers() {
         "With the sqm, slow is the slowest speed at which nobody is badly off by the median of 10 \
          simulations, but in all of them somebody was; it is the slowest of the list."
     );
-    assert_eq!(texts(&both)[2], "No other router does better at slow.");
+    assert_eq!(texts(&both)[2], "None of the other routers does better at slow.");
     assert_eq!(
         headline(&told(doubtful("game", "bad", 0), good(6))),
         "At slow, it is your router, not your speed: Anna's online game suffers; even with a \

@@ -7,7 +7,8 @@ slowest sufficient tier and the next slower and the next faster tier.
 
 A gateway that shapes is first tried with few seeds at several shares of the line's rate. The best
 share is then run with all seeds. The best share has the fewest bad verdicts. Among shares with
-equally few bad verdicts, it has the most good verdicts, and then the highest rate.
+equally few bad verdicts, it is the one whose worst verdict has the largest margin, then the one
+with the most good verdicts, and then the one with the highest rate.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from aqmlab.advise.bench import Bench, CaseOutcome
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier
+from aqmlab.results.verdicts.verdict import BAD
 
 MOST_WHOLE = 6
 """The maximum number of tiers that are all run, without a bisection."""
@@ -88,7 +90,10 @@ def run_places(
     return bench.outcomes(best, bench.seeds)
 
 
-def _score(outcome: CaseOutcome) -> tuple[bool, int, int, int]:
+def _score(outcome: CaseOutcome) -> tuple[bool, int, float, int, int]:
     """The sort key of shares, best first. A share without measurements comes last."""
     service = outcome.service
-    return service.judged == 0, service.bad, service.not_good, -(outcome.case.share or 0)
+    bad = [one.margin or 0.0 for one in outcome.apps.values() if one.word == BAD]
+    severity = -min(bad, default=0.0)
+    share = outcome.case.share or 0
+    return service.judged == 0, service.bad, severity, service.not_good, -share
