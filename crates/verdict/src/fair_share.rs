@@ -8,15 +8,19 @@
 //! application count as one, because a person at home did not open them.
 //!
 //! The share is the mean over the transfer's active interval. It is computed for each part of this
-//! interval in which the same applications are active. An application has the same demand in all
-//! parts. A greedy application alone on the link gets more than its share beside the transfer, so
-//! its mean throughput must not be spread over the parts.
+//! interval in which the same applications are active. The demand of an application in a part is its
+//! mean throughput. Another transfer is greedy, and its throughput is not the same in all parts:
+//! beside fewer others it gets more. If the share that greedy transfers get in a part, in the
+//! proportion of the transfer's mean throughput to its mean share, is larger than its mean
+//! throughput, it is the demand.
 //!
 //! Rates count IP packets. The capacity of a link is the IP rate that it carries in full-sized
 //! packets. The capacity of a radio is not known in advance, so the traffic that it carried counts
 //! as its capacity. The capacity of a link whose rate varies is its mean while the transfer is
 //! active. A shaper whose rate an application changes has no capacity of its own, so the fair share
 //! is that of the other links. If there are none, its carried traffic counts as its capacity.
+
+use std::cell::OnceCell;
 
 use crate::rows::{AppRow, FlowRow};
 use crate::trial::{App, Trial};
@@ -42,6 +46,8 @@ impl FairShare {
 struct Traffic<'a> {
     app: &'a App,
     primary: bool,
+    /// Whether the traffic is the data of an application that takes all that it can get.
+    is_greedy: bool,
     links: &'a [usize],
     mbit: f64,
     start_ns: u64,
@@ -61,10 +67,17 @@ impl Traffic<'_> {
     }
 }
 
+/// The traffic of a trial in one direction.
+struct Direction<'a> {
+    traffic: Vec<Traffic<'a>>,
+    /// For each link, the fair shares of the applications, once they were needed.
+    fair_mbit: Vec<OnceCell<Vec<f64>>>,
+}
+
 /// The traffic of a trial in each direction.
 pub(crate) struct Traffics<'a> {
     trial: &'a Trial,
-    by_direction: [Vec<Traffic<'a>>; 2],
+    by_direction: [Direction<'a>; 2],
 }
 
 impl<'a> Traffics<'a> {
@@ -73,7 +86,10 @@ impl<'a> Traffics<'a> {
     pub(crate) fn new(trial: &'a Trial, flows: &'a [FlowRow], apps: &[AppRow]) -> Self {
         let in_direction = |direction: &str| {
             let rows = flows.iter().filter(|row| row.direction == direction);
-            rows.filter_map(|row| traffic(trial, row, apps)).collect()
+            Direction {
+                traffic: rows.filter_map(|row| traffic(trial, row, apps)).collect(),
+                fair_mbit: vec![OnceCell::new(); trial.links.len()],
+            }
         };
         Self { trial, by_direction: ["up", "down"].map(in_direction) }
     }
@@ -84,11 +100,12 @@ impl<'a> Traffics<'a> {
     /// on a link.
     pub(crate) fn of(&self, name: &str) -> Option<FairShare> {
         let mut worst: Option<FairShare> = None;
-        for ran in &self.by_direction {
-            let own = ran.iter().filter(|one| one.primary && one.app.name == name);
-            for flow in own.filter(|flow| flow.stop_ns > flow.start_ns) {
+        for direction in &self.by_direction {
+            let all = direction.traffic.iter().enumerate();
+            let own = all.filter(|(_, one)| one.primary && one.app.name == name);
+            for (at, flow) in own.filter(|(_, flow)| flow.stop_ns > flow.start_ns) {
                 let links = self.trial.bounding(flow.links);
-                let shares = links.into_iter().map(|link| self.on_link(link, flow, ran));
+                let shares = links.into_iter().map(|link| self.on_link(link, at, direction));
                 let least = shares.min_by(|one, other| one.fair.total_cmp(&other.fair));
                 worst = [worst, least]
                     .into_iter()
@@ -102,32 +119,24 @@ impl<'a> Traffics<'a> {
     /// Returns the fair share of the application called `name` in a direction, in Mbit/s; `None` if
     /// it was not active on a link in this direction.
     pub(crate) fn fair_mbit(&self, name: &str, direction: &str) -> Option<f64> {
-        let ran = &self.by_direction[usize::from(direction == "down")];
-        let is_own = |one: &&Traffic| one.app.name == name && one.stop_ns > one.start_ns;
-        let flow = ran.iter().find(is_own)?;
-        let links = self.trial.bounding(flow.links);
-        let shares = links.into_iter().map(|link| self.on_link(link, flow, ran).fair);
-        shares.reduce(f64::min)
+        let direction = &self.by_direction[usize::from(direction == "down")];
+        let is_own = |one: &Traffic| one.app.name == name && one.stop_ns > one.start_ns;
+        let at = direction.traffic.iter().position(is_own)?;
+        let links = self.trial.bounding(direction.traffic[at].links);
+        links.into_iter().map(|link| self.on_link(link, at, direction).fair).reduce(f64::min)
     }
 
-    fn on_link(&self, link: usize, flow: &Traffic, ran: &[Traffic]) -> FairShare {
-        let others: Vec<&Traffic> = ran
-            .iter()
-            .filter(|one| !std::ptr::eq(*one, flow) && one.links.contains(&link))
-            .collect();
-        let carried = flow.mbit + others.iter().map(|one| one.during(flow)).sum::<f64>();
-        let whole = (flow.start_ns, flow.stop_ns);
-        let fair = parts(whole, &others).map(|part| {
-            let demands: Vec<f64> =
-                others.iter().filter(|one| one.is_active_in(part)).map(|one| one.mbit).collect();
-            let moved = || flow.mbit + demands.iter().sum::<f64>();
-            let capacity = self.capacity_mbit(link, part).unwrap_or_else(moved);
-            max_min_share(capacity, &demands) * (part.1 - part.0) as f64
-        });
+    /// Returns the rate and the fair share of the traffic number `at` on one of its links.
+    fn on_link(&self, link: usize, at: usize, direction: &Direction) -> FairShare {
+        let (all, flow) = (&direction.traffic, &direction.traffic[at]);
+        let fair = direction.fair_mbit[link].get_or_init(|| self.fair_on(link, all));
+        let on_link = all.iter().filter(|one| one.links.contains(&link));
+        let carried: f64 = on_link.map(|one| one.during(flow)).sum();
+        let capacity = self.capacity_mbit(link, (flow.start_ns, flow.stop_ns));
         FairShare {
             got: flow.mbit,
-            fair: fair.sum::<f64>() / (whole.1 - whole.0) as f64,
-            unused: self.capacity_mbit(link, whole).map_or(0.0, |all| (all - carried).max(0.0)),
+            fair: fair[at],
+            unused: capacity.map_or(0.0, |capacity| (capacity - carried).max(0.0)),
         }
     }
 
@@ -138,26 +147,137 @@ impl<'a> Traffics<'a> {
         }
         self.trial.links[link].capacity_mbit(from_ns, to_ns)
     }
+
+    /// Returns the fair share of each application on a link in Mbit/s, or 0 for an application that
+    /// was not active there.
+    fn fair_on(&self, link: usize, all: &[Traffic]) -> Vec<f64> {
+        let is_on = |one: &Traffic| one.links.contains(&link) && one.start_ns < one.stop_ns;
+        let on: Vec<usize> = (0..all.len()).filter(|&at| is_on(&all[at])).collect();
+        let parts: Vec<Part> = times(on.iter().map(|&at| &all[at]))
+            .into_iter()
+            .map(|times| {
+                let active: Vec<usize> =
+                    on.iter().copied().filter(|&at| all[at].is_active_in(times)).collect();
+                let moved = || active.iter().map(|&at| all[at].mbit).sum();
+                let capacity_mbit = self.capacity_mbit(link, times).unwrap_or_else(moved);
+                Part { length: (times.1 - times.0) as f64, capacity_mbit, active }
+            })
+            .collect();
+        // Each transfer's proportion of the share that greedy transfers would get.
+        let mut shares = Means::new(all.len());
+        for part in &parts {
+            let greedy = part.greedy_mbit(all);
+            part.active.iter().for_each(|&at| shares.add(at, greedy, part.length));
+        }
+        let reached = |at: usize| (all[at].mbit / shares.mean(at)).min(1.0);
+        let mut fair = Means::new(all.len());
+        for part in &parts {
+            let greedy = part.greedy_mbit(all);
+            let demand = |&at: &usize| {
+                let one = &all[at];
+                let least = if one.is_greedy { greedy * reached(at) } else { 0.0 };
+                (one.mbit.max(least), at)
+            };
+            let mut demands: Vec<(f64, usize)> = part.active.iter().map(demand).collect();
+            demands.sort_by(|one, other| one.0.total_cmp(&other.0));
+            for (at, share) in beside_others(part.capacity_mbit, &demands) {
+                fair.add(at, share, part.length);
+            }
+        }
+        (0..all.len()).map(|at| fair.mean(at)).collect()
+    }
 }
 
-/// Returns the parts of an interval that the starts and the ends of `others` divide it into.
-fn parts(whole: (u64, u64), others: &[&Traffic]) -> impl Iterator<Item = (u64, u64)> + use<> {
-    let inside = |at: &u64| whole.0 < *at && *at < whole.1;
-    let mut ends: Vec<u64> =
-        others.iter().flat_map(|one| [one.start_ns, one.stop_ns]).filter(inside).collect();
-    ends.extend([whole.0, whole.1]);
+/// A time in which the same applications are active on a link.
+struct Part {
+    /// The length in nanoseconds.
+    length: f64,
+    /// The capacity of the link.
+    capacity_mbit: f64,
+    /// The numbers of the active applications.
+    active: Vec<usize>,
+}
+
+impl Part {
+    /// Returns the share that each greedy transfer would get; 0 without greedy transfers.
+    fn greedy_mbit(&self, all: &[Traffic]) -> f64 {
+        let demand = |&at: &usize| if all[at].is_greedy { f64::INFINITY } else { all[at].mbit };
+        let mut demands: Vec<f64> = self.active.iter().map(demand).collect();
+        demands.sort_by(f64::total_cmp);
+        match demands.pop() {
+            Some(f64::INFINITY) => max_min_share(self.capacity_mbit, &demands),
+            _ => 0.0,
+        }
+    }
+}
+
+/// Means over time, by number.
+struct Means {
+    sums: Vec<(f64, f64)>,
+}
+
+impl Means {
+    fn new(count: usize) -> Self {
+        Self { sums: vec![(0.0, 0.0); count] }
+    }
+
+    fn add(&mut self, at: usize, value: f64, length: f64) {
+        let (sum, total) = &mut self.sums[at];
+        *sum += value * length;
+        *total += length;
+    }
+
+    fn mean(&self, at: usize) -> f64 {
+        let (sum, total) = self.sums[at];
+        if total > 0.0 { sum / total } else { 0.0 }
+    }
+}
+
+/// Returns the times between all starts and ends of `traffic`.
+fn times<'a>(traffic: impl Iterator<Item = &'a Traffic<'a>>) -> Vec<(u64, u64)> {
+    let mut ends: Vec<u64> = traffic.flat_map(|one| [one.start_ns, one.stop_ns]).collect();
     ends.sort_unstable();
     ends.dedup();
-    (1..ends.len()).map(move |next| (ends[next - 1], ends[next]))
+    ends.windows(2).map(|next| (next[0], next[1])).collect()
 }
 
-/// Returns the max-min fair share of `capacity` for a greedy flow beside other flows with
-/// `demands`.
+/// Returns, for each of the sorted `demands`, the max-min fair share of a greedy flow in its place.
+/// A demand stands beside the number of its flow.
+fn beside_others(capacity: f64, demands: &[(f64, usize)]) -> Vec<(usize, f64)> {
+    let count = demands.len();
+    // The sums of the first demands.
+    let mut sums = vec![0.0; count + 1];
+    for (at, (demand, _)) in demands.iter().enumerate() {
+        sums[at + 1] = sums[at] + demand;
+    }
+    let share = |own: usize| {
+        // The demand number `served` of the others, and what is left for it and the rest.
+        let other = |served: usize| demands[served + usize::from(served >= own)].0;
+        let left = |served: usize| {
+            let taken = sums[served + usize::from(served > own)];
+            capacity - if served > own { taken - demands[own].0 } else { taken }
+        };
+        let equal = |served: usize| left(served) / (count - served) as f64;
+        // Once a demand is at least an equal part, so is every larger one.
+        let mut served = 0..count - 1;
+        while !served.is_empty() {
+            let middle = served.start + served.len() / 2;
+            if other(middle) >= equal(middle) {
+                served.end = middle;
+            } else {
+                served.start = middle + 1;
+            }
+        }
+        equal(served.start)
+    };
+    (0..count).map(|own| (demands[own].1, share(own))).collect()
+}
+
+/// Returns the max-min fair share of `capacity` for a greedy flow beside other flows with the
+/// sorted `demands`.
 fn max_min_share(mut capacity: f64, demands: &[f64]) -> f64 {
-    let mut least_first = demands.to_vec();
-    least_first.sort_by(f64::total_cmp);
-    for (served, demand) in least_first.iter().enumerate() {
-        let equal = capacity / (least_first.len() + 1 - served) as f64;
+    for (served, demand) in demands.iter().enumerate() {
+        let equal = capacity / (demands.len() + 1 - served) as f64;
         if *demand >= equal {
             return equal;
         }
@@ -171,7 +291,8 @@ fn traffic<'a>(trial: &'a Trial, row: &'a FlowRow, apps: &[AppRow]) -> Option<Tr
     let links = &app.route(&row.direction).links;
     let (start_ns, stop_ns) = active(row).unwrap_or_else(|| ran(trial, app, apps));
     let mbit = row.get("throughput_mean_mbit").unwrap_or(0.0);
-    let traffic = Traffic { app, primary: row.primary, links, mbit, start_ns, stop_ns };
+    let is_greedy = row.primary && app.is_transfer();
+    let traffic = Traffic { app, primary: row.primary, is_greedy, links, mbit, start_ns, stop_ns };
     (!links.is_empty()).then_some(traffic)
 }
 
@@ -194,7 +315,9 @@ fn ran(trial: &Trial, app: &App, apps: &[AppRow]) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::max_min_share;
+    use aqmlab_core::Rng;
+
+    use super::{beside_others, max_min_share};
 
     #[test]
     fn what_others_do_not_demand_is_left() {
@@ -208,6 +331,24 @@ mod tests {
         ];
         for (demands, left) in cases {
             assert!((max_min_share(9.0, demands) - left).abs() < 1e-12, "{demands:?}");
+        }
+    }
+
+    #[test]
+    fn the_share_beside_all_others_is_the_max_min_share() {
+        let mut rng = Rng::stream(1, "shares");
+        for _ in 0..2_000 {
+            let count = 1 + rng.below(6) as usize;
+            let mut demands: Vec<(f64, usize)> =
+                (0..count).map(|at| (rng.below(8) as f64, at)).collect();
+            demands.sort_by(|one, other| one.0.total_cmp(&other.0));
+            for (own, (at, share)) in beside_others(10.0, &demands).into_iter().enumerate() {
+                assert_eq!(at, demands[own].1);
+                let others: Vec<f64> =
+                    demands.iter().filter(|one| one.1 != at).map(|one| one.0).collect();
+                let want = max_min_share(10.0, &others);
+                assert!((share - want).abs() < 1e-9, "{demands:?}, {at}: {share} {want}");
+            }
         }
     }
 }

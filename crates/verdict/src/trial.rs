@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use aqmlab_apps::kinds::needs_of;
+use aqmlab_apps::needs::Measure;
 use aqmlab_core::delivery_trace::{DeliveryTrace, TUN_HEADER};
 use aqmlab_core::{Args, Instant, RateSteps};
 use serde::Deserialize;
@@ -177,6 +179,12 @@ impl App {
     fn sets_shapers(&self) -> bool {
         aqmlab_apps::kinds::find(&self.app.kind)
             .is_some_and(|kind| (kind.build)(&Args::defaults(kind.params)).sets_shapers())
+    }
+
+    /// Returns whether the application is judged by its fair share of the line, as transfers are.
+    pub(crate) fn is_transfer(&self) -> bool {
+        let needs = needs_of(&self.app.kind).map_or(&[][..], |known| known.needs);
+        needs.iter().any(|need| need.measure == Measure::FairShare)
     }
 
     /// Returns the value of the parameter `name`, if it is stated and is a non-negative integer.
