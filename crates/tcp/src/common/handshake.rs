@@ -2,6 +2,10 @@
 //!
 //! Sources: RFC 9293 §3.5, RFC 7323 §2 and §3, RFC 3168 §6.1.1; Linux 6.1
 //! `tcp_rcv_synsent_state_process`, `tcp_check_req`; FreeBSD 10.4 `tcp_syncache.c`.
+//!
+//! Differences: a host offers the segment size of its MTU, also below 296 bytes. Linux offers at
+//! least 256 bytes (`ipv4_default_advmss`). A host accepts an offer from 48 bytes on, as Linux does;
+//! FreeBSD accepts 216 bytes or more (`net.inet.tcp.minmss`).
 
 use aqmlab_core::{Duration, Ecn, Instant, TcpFlags, TcpHeader};
 

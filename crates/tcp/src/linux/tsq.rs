@@ -6,8 +6,8 @@
 //! Source: Linux 6.1 `net/ipv4/tcp_output.c` (`tcp_small_queue_check`). The limit is two bursts or
 //! the data of a millisecond at the pacing rate, whichever is more, and at most
 //! `tcp_limit_output_bytes` unless the connection paces. Retransmissions may fill the queue to twice
-//! this limit. In Linux 3.13 to 3.18 (`tcp_write_xmit` of
-//! 3.14), the limit is `tcp_limit_output_bytes`, or the data of a millisecond if that is more.
+//! this limit. In Linux 3.13 to 3.18 (`tcp_write_xmit` of 3.14), the limit is
+//! `tcp_limit_output_bytes`, or the data of a millisecond if that is more.
 //!
 //! Differences: a host without a queue of its own sends all parts at the same time. Only RACK
 //! regards a part as sent a microsecond after the part before. If such a host sends twice at one
@@ -19,7 +19,8 @@
 //! later writes may extend its segment. If the queue of the host drops a segment, Linux keeps the
 //! segment as unsent and reduces the congestion window (`tcp_enter_cwr`). Here the segment counts as
 //! sent, and the sender recovers it as it recovers a loss on the path. In both cases the sender
-//! sends no more segments before its next event.
+//! sends no more segments before its next event. Linux does not retransmit a segment while its
+//! original is still in the queue of the host (`skb_still_in_host_queue`); here the sender does.
 
 use aqmlab_core::hint::rare;
 use aqmlab_core::{Bytes, TcpFlags, TcpHeader};
