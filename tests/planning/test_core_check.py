@@ -75,6 +75,18 @@ def test_the_command_line_is_held_to_the_same(tmp_path, changes, message):
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize(
+    "flood",
+    ["kind = 'bulk', parallel = 1000", "kind = 'web', hosts = 1000, connections = 10"],
+)
+def test_too_many_connections_are_refused_before_a_run(tmp_path, flood):
+    path = tmp_path / "home.toml"
+    path.write_text(f"{HEAD}[apps]\nflood = {{ {flood}, count = 401 }}\n")
+    with pytest.raises(ScenarioError) as caught:
+        planner.load(path)
+    assert "apps: more than 400000 connections of all applications together" in str(caught.value)
+
+
 @pytest.mark.parametrize("duration", ["24 h", "168 h"])
 def test_a_long_trial_is_kept_in_coarser_steps_and_not_refused(tmp_path, duration):
     path = tmp_path / "home.toml"

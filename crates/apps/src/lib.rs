@@ -71,6 +71,12 @@ pub trait App: Send {
         false
     }
 
+    /// Returns the largest number of connections that the application may have at one time. A
+    /// trial with too many is refused.
+    fn most_connections(&self) -> u64 {
+        1
+    }
+
     /// Returns whether the application runs on the gateway and changes the rates of its shapers.
     /// The driver refuses such an application if the gateway has no shaper whose rate can change.
     fn sets_shapers(&self) -> bool {

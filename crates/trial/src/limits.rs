@@ -6,11 +6,15 @@ use aqmlab_core::{Duration, Instant};
 
 use crate::error::SpecError;
 use crate::grain::Grain;
+use crate::resolve::ResolvedApp;
 use crate::spec::{MeasureSpec, RouteSpec, Spec};
 
 /// The maximum number of links, and the maximum number of applications. Both bound the memory of a
 /// trial.
 const MOST: usize = 10_000;
+/// The maximum number of connections at one time, over all applications. A connection takes some
+/// 3 kB.
+const MOST_CONNECTIONS: u64 = 400_000;
 /// The maximum number of rows of a time series, over all applications.
 const MOST_ROWS: u64 = 20_000_000;
 /// The maximum of a delay or jitter. Within this bound, no sum of delays overflows the clock.
@@ -74,6 +78,13 @@ fn check_rows(spec: &Spec) -> Result<(), SpecError> {
             "more than 200000 samples of each TCP or QUIC sender and of each queue",
         ),
     ])
+}
+
+/// Refuses applications that together may have too many connections at one time.
+pub(crate) fn check_connections(apps: &[ResolvedApp]) -> Result<(), SpecError> {
+    let connections: u64 = apps.iter().map(|one| one.app.most_connections()).sum();
+    let problem = "more than 400000 connections of all applications together";
+    first_wrong(&[(connections > MOST_CONNECTIONS, "apps", problem)])
 }
 
 /// Refuses an impossible route. `at` is the place of the route in the trial.

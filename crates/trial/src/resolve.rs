@@ -40,6 +40,7 @@ pub fn resolve(spec: &Spec) -> Result<Resolved, SpecError> {
     let apps = spec.apps.iter().enumerate();
     let apps = apps.map(|(index, app)| resolve_app(&format!("apps[{index}]"), spec, app));
     let mut apps = apps.collect::<Result<Vec<_>, _>>()?;
+    limits::check_connections(&apps)?;
     let mut profiles = Vec::new();
     for endpoint in apps.iter_mut().flat_map(|app| &mut app.endpoints) {
         endpoint.share_profile(&mut profiles);

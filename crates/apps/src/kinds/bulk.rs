@@ -153,6 +153,10 @@ impl Bulk {
 }
 
 impl App for Bulk {
+    fn most_connections(&self) -> u64 {
+        self.transfers.len() as u64
+    }
+
     fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
         match notice {
             Notice::Start => self.start(io),

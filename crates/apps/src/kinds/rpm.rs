@@ -243,6 +243,10 @@ impl Rpm {
 }
 
 impl App for Rpm {
+    fn most_connections(&self) -> u64 {
+        self.config.most as u64
+    }
+
     fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
         match notice {
             Notice::Finished { conn, at } => io.close(conn, at),

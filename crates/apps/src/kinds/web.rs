@@ -65,7 +65,7 @@ pub const KINDS: &[Kind<dyn App>] = &[Kind {
         Param {
             name: "objects",
             default: Value::Count(30),
-            bounds: Bounds::Whole(1, 10_000),
+            bounds: Bounds::Whole(1, page::MOST_OBJECTS as u64),
             doc: "Number of objects of a `custom` page, including the page itself.",
         },
         Param {
@@ -144,6 +144,10 @@ struct Web {
 }
 
 impl App for Web {
+    fn most_connections(&self) -> u64 {
+        self.browser.most_connections()
+    }
+
     fn handle(&mut self, notice: Notice, io: &mut dyn Io) {
         self.browser.handle(notice, io);
     }

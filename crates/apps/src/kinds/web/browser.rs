@@ -158,6 +158,12 @@ impl Browser {
         }
     }
 
+    /// Returns the largest number of connections at one time. Each of them has requested an object.
+    pub(crate) fn most_connections(&self) -> u64 {
+        let Config { hosts, connections, .. } = self.config;
+        (hosts * connections).min(page::MOST_OBJECTS) as u64
+    }
+
     /// Returns the largest datagram of the lookups, if hosts are looked up.
     pub(crate) fn datagram(&self) -> Option<Datagram> {
         self.config.dns.then_some(Datagram { bytes: DNS_ANSWER, headers: 0, set_by: "dns" })

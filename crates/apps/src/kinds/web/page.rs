@@ -21,6 +21,9 @@ use aqmlab_core::{Duration, Rng, math};
 /// The values of the parameter `page`.
 pub(crate) const PAGES: &[&str] = &["archive2016", "small", "large", "3gpp", "custom"];
 
+/// The maximum number of objects of a page.
+pub(crate) const MOST_OBJECTS: usize = 10_000;
+
 const SPREAD: f64 = 2.0;
 const LARGEST: f64 = 2e6;
 
@@ -41,7 +44,7 @@ impl Model {
             "small" => Self::Total { bytes: 56 * 1_024, objects: 3 },
             "large" => Self::Total { bytes: 3 * 1_024 * 1_024, objects: 110 },
             "3gpp" => Self::Lognormal,
-            _ => Self::Total { bytes, objects: objects.clamp(1, 10_000) },
+            _ => Self::Total { bytes, objects: objects.clamp(1, MOST_OBJECTS) },
         }
     }
 
