@@ -276,6 +276,22 @@ def test_what_was_varied_is_an_axis_of_numbers(tmp_path):
     assert "by RTT" in drawing.canvas.get_suptitle() and " over RTT, " in drawing.caption
 
 
+@pytest.mark.parametrize(
+    ("scenario", "label"),
+    [
+        ({}, "delay"),
+        ({"units": {"delay": "ms"}}, "delay (ms)"),
+        ({"units": {"delay": "<b>"}}, "delay"),
+        ({"units": ["delay"]}, "delay"),
+    ],
+)
+def test_a_varied_plain_number_has_the_unit_that_its_config_gives_it(tmp_path, scenario, label):
+    rows = [({"delay": ms}, spec_of("pie", apps=[app("file", rtt_ms=2 * ms)])) for ms in (1, 5, 9)]
+    campaigns.run(campaign_of(rows, scenario=scenario), tmp_path / "out", jobs=1)
+    (drawing,) = figures.draw(load(tmp_path / "out"), "varied")
+    assert drawing.canvas.axes[-1].get_xlabel() == label
+
+
 def test_a_varied_pair_of_rates_is_drawn_over_the_downstream_rate(tmp_path):
     rates = [(12, 1), (25, 5), (50, 20)]
     campaigns.run(campaign_of(grid(("pfifo", "pie"), rates, (1,))), tmp_path / "out", jobs=1)

@@ -125,7 +125,7 @@ def _varied(results: CampaignResults) -> Iterator[VariedQuantity]:
     for name, found in numeric.items():
         count = len(set(texts[name]))
         if found and count >= _LEAST_VALUES and not any(_follows(texts, name, of) for of in done):
-            made = _quantity(name, found, trials, texts, numeric)
+            made = _quantity(name, found, trials, texts, numeric, _stated_unit(results, name))
             if made is not None:
                 done.append(name)
                 yield made
@@ -154,6 +154,7 @@ def _quantity(
     trials: Sequence[TrialEntry],
     texts: Mapping[str, Sequence[str]],
     numeric: Mapping[str, object],
+    stated_unit: str,
 ) -> VariedQuantity | None:
     own = texts[name]
     order = list(dict.fromkeys(own))
@@ -168,7 +169,7 @@ def _quantity(
     ids = [one.id for one in trials]
     return VariedQuantity(
         _shown_name(name),
-        _axis(name, column, found),
+        _axis(name, column, found, stated_unit),
         {one: x for one, x in zip(ids, xs, strict=True) if x is not None},
         () if column is not None else order,
         {one: _joined(texts, curves, at) for at, one in enumerate(ids)},
@@ -195,7 +196,16 @@ _ENDS_OF_PAIRS = {"_down_": "downstream", "_up_": "upstream"}
 """The part of a pair by the middle of the column that holds the part's number."""
 
 
-def _axis(name: str, column: str | None, found: Iterable[str]) -> str:
+def _stated_unit(results: CampaignResults, name: str) -> str:
+    """The unit that a TEACUP config gives the plain numbers of a condition, if it is known.
+
+    The manifest may come from an untrusted source, so only the known unit is accepted.
+    """
+    told = results.manifest.scenario.get("units")
+    return "ms" if isinstance(told, Mapping) and told.get(name) == "ms" else ""
+
+
+def _axis(name: str, column: str | None, found: Iterable[str], stated_unit: str) -> str:
     """The label of the x-axis that shows `column`, or the whole values side by side."""
     shown, known = _shown_name(name), [column] if column is not None else list(found)
     ways = [
@@ -206,7 +216,7 @@ def _axis(name: str, column: str | None, found: Iterable[str]) -> str:
     if column is None:
         return f"{shown}, down/up" if ways else shown
     words = " ".join([*ways, shown])
-    unit = unit_of(column)
+    unit = stated_unit if column == name and stated_unit else unit_of(column)
     return f"{words} ({unit})" if unit else words
 
 
