@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from aqmlab.base.errors import nearest
 from aqmlab.base.failures import RequestError
+from aqmlab.base.numerals import count_text
 from aqmlab.base.python_words import of_arguments
 from aqmlab.campaign.store.layout import TRIALS
 from aqmlab.campaign.store.manifest import TrialEntry
@@ -192,7 +193,7 @@ class CampaignResults(StoredTables):
     def __repr__(self) -> str:
         """A summary in one line."""
         count = len(self.manifest.trials)
-        trials = f"{count} trial{'s' * (count != 1)}"
+        trials = count_text(count, "trial")
         state = f"digest {self.digest}" if self.complete else "incomplete"
         return f"Results({self.name}: {trials}, {state}, {str(self.path)!r})"
 
