@@ -116,6 +116,7 @@ def _show_flows(
     names = [*_COLUMNS, _VERDICT, *[_QUALITY] * has_quality, _BECAUSE]
     names += [_DIFFERENCE] * comparison.is_needed
     table = _table(shown, verdicts, names, target.width, comparison)
+    every = list(names)
     for name in (one for one in _EXPENDABLE if one != kept):
         if Measurement.get(target, unlimited, table).minimum <= target.width:
             break
@@ -123,6 +124,12 @@ def _show_flows(
             names.remove(name)
             table = _table(shown, verdicts, names, target.width, comparison)
     target.print(table)
+    if gone := [name for name in every if name not in names]:
+        them = "it" if len(gone) == 1 else "them"
+        console.talk(
+            f"left out for the width of {target.width}: {', '.join(gone)}; a wider terminal, "
+            f"COLUMNS=200 or --json shows {them}"
+        )
     if len(shown) < len(rows):
         left = count_text(len(rows) - len(shown), "further row")
         console.talk(f"{left}: aqmlab show {results.path} --all")

@@ -191,10 +191,12 @@ def test_a_baseline_may_be_a_queue_or_a_rate_of_several_conditions(home_results,
 def test_a_stated_baseline_keeps_its_column(home_results, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "100")
     summary.show(home_results)
-    assert "difference" not in "".join(capsys.readouterr())
+    shown, said = capsys.readouterr()
+    assert "difference" not in shown and "difference: " not in said
     baseline = baseline_called("pfifo", [one.label for one in home_results.judged])
     summary.show(home_results, baseline=baseline)
     shown, said = capsys.readouterr()
+    assert "left out for the width of 100: p5…p95, RTT p50, loss %, QoO, because; " in said
     assert "difference" in shown.splitlines()[0] and "from pfifo with all else equal" in said
 
 
