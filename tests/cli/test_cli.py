@@ -213,6 +213,16 @@ def test_lists_name_everything_with_its_parameters(home, capsys, topic):
             assert f"source: {entry['source']}" in text
 
 
+@pytest.mark.parametrize("topic", ["scenarios", "households"])
+def test_a_list_of_single_lines_has_no_empty_lines(capsys, topic):
+    assert status_of(["list", topic]) == 0
+    said = capsys.readouterr().out
+    assert said.endswith("\n") and len(said.splitlines()) > 5
+    assert all(line.strip() for line in said.splitlines())
+    assert status_of(["list", "studies"]) == 0
+    assert "\n\n  boerlage2016 " in capsys.readouterr().out
+
+
 def test_a_list_of_everything_has_one_line_for_each_entry(home, capsys):
     assert status_of(["list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
