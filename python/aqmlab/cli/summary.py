@@ -67,7 +67,7 @@ def show(
 
     With `brief`, prints the tally only. With a single condition, the tally is printed only with
     `brief`. The table of numbers has at most `most` rows. Differences are relative to `baseline`.
-    If it is `None`, they are relative to the first condition.
+    `None` stands for the default of `BaselineComparison`.
     """
     target = console.stdout()
     comparison = BaselineComparison(results.judged, baseline)

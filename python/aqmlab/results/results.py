@@ -257,8 +257,8 @@ class CampaignResults(StoredTables):
         `baseline` is the label of a condition, such as "pfifo 12/1", or a word of one label only.
         It may also be a queue, a rate or a round-trip time that several conditions share: with
         "pfifo" and several rates, each condition is compared with "pfifo" at its own rate. The
-        differences of `verdicts` are from the first condition. Raises `RequestError` for any other
-        text.
+        differences of `verdicts` are from the first queue with all else equal. Raises
+        `RequestError` for any other text.
         """
         with of_arguments((), ()):
             return frame_of(self, baseline_called(baseline, self.labels.values()))
@@ -266,7 +266,7 @@ class CampaignResults(StoredTables):
     def to_json(self, baseline: str | None = None) -> list[TrialNumbers]:
         """One object per finished trial: its conditions, seed, digest, flows' numbers and verdicts.
 
-        Differences are from `baseline`, as in `verdicts_against`, or from the first condition.
+        Differences are from `baseline`, as in `verdicts_against`, or as in `verdicts`.
         """
         if baseline is None:
             return trials_as_json(self)
