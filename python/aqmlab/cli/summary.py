@@ -131,7 +131,7 @@ def _show_flows(
             f"COLUMNS=200 or --json shows {them}"
         )
     if len(shown) < len(rows):
-        left = count_text(len(rows) - len(shown), "further row")
+        left = count_text(len(rows) - len(shown), "more row")
         console.talk(f"{left}: aqmlab show {results.path} --all")
     if _DIFFERENCE in names and comparison.baseline is not None:
         console.talk(f"difference: of what decides, from {comparison.baseline.brief}, seed by seed")
