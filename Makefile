@@ -38,7 +38,11 @@ setup: $(READY) ## build everything into .venv
 $(SIMULATOR): $(RUST) tools/simulator_wasm.sh
 	@tools/simulator_wasm.sh
 
-page: setup $(SIMULATOR) ## compile the simulator for browsers and write page.html
+# The toolchain is checked before `setup`, which takes minutes.
+page-tools: tools
+	@test -f $(SIMULATOR) || tools/simulator_wasm.sh --check
+
+page: page-tools setup $(SIMULATOR) ## compile the simulator for browsers and write page.html
 	@$(BIN)/aqmlab page --no-open --out page.html
 
 demo: setup ## run key experiments of two papers and a TEACUP config, and print the paths of the reports
@@ -108,4 +112,4 @@ clean: ## remove what was built
 clean-results: ## remove all campaigns in results and demo
 	rm -rf results demo
 
-.PHONY: help tools setup page demo test compiled-tests dist docs soak fuzz coverage kernel test-kernel lint fmt bench golden mutants clean clean-results
+.PHONY: help tools setup page-tools page demo test compiled-tests dist docs soak fuzz coverage kernel test-kernel lint fmt bench golden mutants clean clean-results

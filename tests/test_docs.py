@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import textwrap
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,6 +43,20 @@ def test_links_lead_somewhere(name: str) -> None:
         assert found.exists(), target
         if anchor and found.suffix == ".md":
             assert anchor in _anchors(found), target
+
+
+def test_the_notebooks_table_is_what_its_code_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = textwrap.dedent((generate.HERE / "howto/work-in-a-notebook.md").read_text("utf-8"))
+    blocks = re.findall(r"^   ```(\w+)\n(.*?)^   ```$", text, re.M | re.S)
+    (at,) = (number for number, (language, _) in enumerate(blocks) if language == "text")
+    run = next(code for language, code in blocks if language == "python")
+    names: dict[str, Any] = {}
+    for code in (run, blocks[at - 1][1]):
+        exec(textwrap.dedent(code), names)
+    assert capsys.readouterr().out == textwrap.dedent(blocks[at][1])
 
 
 def _anchors(path: Path) -> set[str]:

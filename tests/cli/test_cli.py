@@ -50,6 +50,17 @@ def test_the_drawing_of_figures_is_told_of(home, capsys):
     assert shown.err.splitlines() == told and shown.out == "out/report.html\n"
 
 
+def test_one_trial_and_one_figure_are_named_in_the_singular(home, capsys):
+    one = ["run", "home.toml", "--vary", "path.qdisc=pfifo", "--seeds", "1", "--out", "out"]
+    text = (home / "home.toml").read_text()
+    (home / "home.toml").write_text(text + '[report]\nfigures = ["throughput"]\n')
+    assert status_of(one) == 0
+    said = capsys.readouterr().err
+    assert "1/1 trial\n" in said and "1/1 figure drawn\n" in said and "trials: 1 (1 seed)\n" in said
+    assert re.search("time: .* s for 1 trial\n", said), said
+    assert "1 of 1 trial · 1 seed ·" in Path("out/report.html").read_text("utf-8")
+
+
 def test_one_figure_is_drawn_without_the_report(home, capsys):
     assert status_of(["run", "home.toml", "--no-report", "--out", "out"]) == 0
     capsys.readouterr()
@@ -200,6 +211,16 @@ def test_lists_name_everything_with_its_parameters(home, capsys, topic):
             assert f"{param['name']}" in text and param["doc"] in text
         if topic != "scenarios":
             assert f"source: {entry['source']}" in text
+
+
+@pytest.mark.parametrize("topic", ["scenarios", "households"])
+def test_a_list_of_single_lines_has_no_empty_lines(capsys, topic):
+    assert status_of(["list", topic]) == 0
+    said = capsys.readouterr().out
+    assert said.endswith("\n") and len(said.splitlines()) > 5
+    assert all(line.strip() for line in said.splitlines())
+    assert status_of(["list", "studies"]) == 0
+    assert "\n\n  boerlage2016 " in capsys.readouterr().out
 
 
 def test_a_list_of_everything_has_one_line_for_each_entry(home, capsys):

@@ -39,6 +39,8 @@ def test_the_scenario_of_the_page_has_its_digest_on_the_command_line(
 ) -> None:
     tab = tabs(file_address).open()
     tab.page.get_by_text("Edit as TOML").click()
+    told = tab.page.locator("#check-view pre").text_content()
+    assert 'aqmlab query home "SELECT seed, digest FROM trials"' in (told or "")
     for side, name in (("today", "today’s router"), ("better", "the better router")):
         tab.page.get_by_role("group", name="Scenario of").get_by_label(name).check()
         file = tmp_path / f"{side}.toml"

@@ -329,6 +329,13 @@ def test_values_that_are_written_alike_are_one():
     assert [trial.conditions for trial in plan.trials] == [{"del": 10}, {"del": 20}]
 
 
+def test_the_unit_of_a_variable_that_is_only_a_delay_is_known():
+    assert small().scenario["units"] == {"del": "ms"}
+    assert small("delay=V_delay").scenario["units"] == {"del": "ms"}
+    for other in ("delay=2*V_delay", "rtt=V_delay", "delay=V_delay+1, queue_size=V_delay"):
+        assert small(other).scenario["units"] == {}, other
+
+
 @pytest.mark.parametrize("short", ["chunk", "Seed", "*", "^a$", "up"])
 def test_a_short_name_that_no_column_may_have_gives_way_to_the_variable(short):
     parameters = f"{RATES} 'd': (['V_delay'], ['{short}'], [10, 20], {{}}),"

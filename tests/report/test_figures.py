@@ -271,7 +271,74 @@ def test_what_was_varied_is_an_axis_of_numbers(tmp_path):
     assert labels_of(drawing.canvas.legends[0]) == ["pfifo", "pie"]
     delay = drawing.canvas.axes[0]
     assert [list(line.get_xdata()) for line in delay.lines] == [[5, 40, 200]] * 2
-    assert drawing.canvas.axes[-1].get_xlabel() == "rtt (ms)"
+    assert drawing.canvas.axes[-1].get_xlabel() == "RTT (ms)"
+    assert drawing.canvas.axes[1].get_ylabel().split() == ["throughput", "(Mbit/s)"]
+    assert "by RTT" in drawing.canvas.get_suptitle() and " over RTT, " in drawing.caption
+
+
+@pytest.mark.parametrize(
+    ("scenario", "label"),
+    [
+        ({}, "delay"),
+        ({"units": {"delay": "ms"}}, "delay (ms)"),
+        ({"units": {"delay": "<b>"}}, "delay"),
+        ({"units": ["delay"]}, "delay"),
+    ],
+)
+def test_a_varied_plain_number_has_the_unit_that_its_config_gives_it(tmp_path, scenario, label):
+    rows = [({"delay": ms}, spec_of("pie", apps=[app("file", rtt_ms=2 * ms)])) for ms in (1, 5, 9)]
+    campaigns.run(campaign_of(rows, scenario=scenario), tmp_path / "out", jobs=1)
+    (drawing,) = figures.draw(load(tmp_path / "out"), "varied")
+    assert drawing.canvas.axes[-1].get_xlabel() == label
+
+
+def test_a_varied_pair_of_rates_is_drawn_over_the_downstream_rate(tmp_path):
+    rates = [(12, 1), (25, 5), (50, 20)]
+    campaigns.run(campaign_of(grid(("pfifo", "pie"), rates, (1,))), tmp_path / "out", jobs=1)
+    (drawing,) = figures.draw(load(tmp_path / "out"), "varied")
+    assert drawing.canvas.axes[-1].get_xlabel() == "downstream rate (Mbit/s)"
+
+
+def test_a_varied_curve_that_another_covers_shows_its_rim(tmp_path):
+    campaigns.run(campaign_of(VARIED), tmp_path / "out", jobs=1)
+    (drawing,) = figures.draw(load(tmp_path / "out"), "varied")
+    under, over = drawing.canvas.axes[-1].lines  # the shares of verdicts
+    assert list(under.get_ydata()) == list(over.get_ydata())
+    assert under.get_linewidth() > over.get_linewidth()
+    assert "a rim is a line that lies behind another" in drawing.notes
+
+
+def test_an_application_without_data_has_no_varied_panels_and_is_named(tmp_path):
+    rows = [
+        ({"rtt": f"{rtt} ms", "delay": f"{delay} ms"}, spec_of("pfifo", apps=apps))
+        for delay, apps in ((1, [app("file")]), (2, [app("file"), app("other")]))
+        for rtt in (5, 40, 200)
+    ]
+    campaigns.run(campaign_of(rows), tmp_path / "out", jobs=1)
+    first, second = figures.draw(load(tmp_path / "out"), "varied")
+    titles = [[one.get_title(loc="left") for one in each.canvas.axes] for each in (first, second)]
+    assert "other" not in titles[0] and "other" in titles[1]
+    assert all(axes.lines for axes in first.canvas.axes)
+    assert "there are no data of other at delay 1 ms" in first.notes
+
+
+def test_a_note_on_left_out_places_names_what_varies(tmp_path):
+    rates = [(12, 1), (25, 5), (50, 20)]
+    campaigns.run(campaign_of(grid(("pfifo", "pie"), rates, (1,))), tmp_path / "out", jobs=1)
+    (note,) = figures.draw(load(tmp_path / "out"), "rtt_quantiles")[0].notes[:1]
+    assert note == "2 of 3 rates are shown, not 25/5 Mbit/s"
+    rows = [
+        ({"qdisc": queue, "rtt": f"{rtt} ms", "rate": rate},
+         spec_of(queue, (rate, 1), apps=[app("file", rtt_ms=rtt)]))
+        for queue in ("pfifo", "pie") for rtt in (5, 40, 200) for rate in (12, 25)
+    ]  # fmt: skip
+    campaigns.run(campaign_of(rows), tmp_path / "both", jobs=1)
+    results = load(tmp_path / "both")
+    (note,) = figures.draw(results, "rtt_quantiles")[0].notes[:1]
+    assert note.startswith("2 of 6 combinations of rate and RTT are shown, not 25/1 Mbit/s, RTT 5")
+    (note,) = figures.draw(results, "throughput_time")[0].notes[:1]
+    assert note.startswith("2 of 6 combinations of rate and RTT are shown")
+    assert figures.draw(results, "varied")[0].notes[0].startswith("a rim is")
 
 
 def test_a_varied_panel_of_a_flow_without_round_trips_says_so(tmp_path):
@@ -283,6 +350,7 @@ def test_a_varied_panel_of_a_flow_without_round_trips_says_so(tmp_path):
     (drawing,) = figures.draw(load(tmp_path / "out"), "varied")
     delay, rate, *_ = drawing.canvas.axes
     assert "no round trips" in [text.get_text() for text in delay.texts] and not delay.lines
+    assert not delay.axison, "an empty panel has no axes"
     assert rate.lines
 
 
@@ -292,6 +360,26 @@ def test_what_has_no_one_number_stands_side_by_side(tmp_path):
     (drawing,) = figures.draw(load(tmp_path / "out"), "varied")
     names = [label.get_text() for label in drawing.canvas.axes[-1].get_xticklabels()]
     assert names == [f"{down}/{up} Mbit/s" for down, up in rates]
+    assert drawing.canvas.axes[-1].get_xlabel() == "rate, down/up"
+
+
+def test_figures_say_that_numbers_of_copies_are_of_each_copy(tmp_path):
+    copies = [app(f"file-{n}", rtt_ms=rtt) for n in (1, 2) for rtt in (40,)]
+    rows = [({"queue": one}, spec_of(one, apps=copies)) for one in ("pfifo", "pie")]
+    campaigns.run(campaign_of(rows), tmp_path / "out", jobs=1)
+    results = load(tmp_path / "out")
+    (drawing,) = figures.draw(results, "bulk_download")
+    assert drawing.canvas.axes[0].get_ylabel() == "throughput per copy (Mbit/s)"
+    assert drawing.caption.startswith("Throughput per copy of bulk downloads (file) by queue")
+    for name in ("bulk_download", "throughput"):
+        (drawing,) = figures.draw(results, name)
+        assert "numbers are per copy (2 copies of file)" in drawing.notes
+
+
+def test_figures_of_single_applications_say_nothing_of_copies(home_results):
+    (drawing,) = figures.draw(home_results, "bulk_download")
+    assert drawing.canvas.axes[0].get_ylabel() == "throughput (Mbit/s)"
+    assert "copy" not in drawing.text and "copies" not in drawing.text
 
 
 def test_conditions_without_numbers_or_with_two_values_are_no_axis(home_results):
@@ -383,6 +471,9 @@ def test_a_line_that_another_covers_shows_its_rim():
     assert rim_covered([axes]) == ["a rim is a line that lies behind another"]
     assert under.get_linewidth() > over.get_linewidth() == apart.get_linewidth()
     assert rim_covered([panel([1, 2, 3, 4], [4, 3, 2, 1])[0]]) == []
+    axes, (under, over) = panel([1, 2, 3, 4], [1, 2, 3, 3])
+    assert rim_covered([axes]) == []
+    assert rim_covered([axes], least_share=0.5) and under.get_linewidth() > over.get_linewidth()
 
 
 def test_a_restless_line_lies_behind_a_calm_one():

@@ -44,6 +44,21 @@ def test_a_table_is_as_wide_as_columns_says_and_cuts_nothing(
         assert not [word for word in shown.split() if word.startswith("…") or word.endswith("…")]
 
 
+def test_columns_that_do_not_fit_are_named_below_the_table(home_results, monkeypatch, capsys):
+    for columns in (60, 80, 100, 140, 250):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        summary.show(home_results)
+        shown, said = capsys.readouterr()
+        head = shown.splitlines()[0]
+        left = [name for name in ("Mbit/s", "p5…p95", "loss %", "because", "difference")
+                if name not in head]  # fmt: skip
+        told = [line for line in said.splitlines() if line.startswith("left out for the width")]
+        assert len(told) == bool(left), columns
+        assert bool(left) == (columns < 250)
+        for name in left:
+            assert name in told[0] and "--json" in told[0], columns
+
+
 @pytest.mark.parametrize("said", ["", "0", "wide"])
 def test_a_table_that_nobody_says_the_width_of_has_140_columns(
     home_results, monkeypatch, capsys, said

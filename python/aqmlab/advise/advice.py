@@ -21,6 +21,7 @@ from aqmlab.advise.modem_line import line_of
 from aqmlab.advise.search import run_places, search
 from aqmlab.advise.settings import settings
 from aqmlab.base.errors import BadValueError, ScenarioError
+from aqmlab.base.numerals import count_text
 from aqmlab.base.unique_names import without_number
 from aqmlab.campaign.runner import Progress
 from aqmlab.households import line as lines
@@ -94,7 +95,7 @@ class Advice:
 
     def __repr__(self) -> str:
         """A summary in one line."""
-        return f"Advice({self.title}: {self.trials} trials, {str(self.folder)!r})"
+        return f"Advice({self.title}: {count_text(self.trials, 'trial')}, {str(self.folder)!r})"
 
     def __str__(self) -> str:
         """The title, any sentences of `limits`, and the conclusion, by line."""

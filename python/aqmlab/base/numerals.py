@@ -22,6 +22,16 @@ def number(value: float | None) -> str:
     return f"{value:.3g}" if abs(value) >= 0.001 else "<0.001"
 
 
+def count_text(count: int, noun: str) -> str:
+    """Formats a number of things; `noun` is the singular.
+
+    >>> count_text(1, "trial"), count_text(0, "trial"), count_text(2, "process")
+    ('1 trial', '0 trials', '2 processes')
+    """
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{count} {noun if count == 1 else plural}"
+
+
 def percent(share: float | None) -> str:
     """Formats a share as a percentage.
 

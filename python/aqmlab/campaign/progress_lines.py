@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from aqmlab.base.errors import printable, shown
 from aqmlab.base.failures import RequestError
+from aqmlab.base.numerals import count_text
 from aqmlab.campaign.pace import Pace
 from aqmlab.campaign.scheduler import Progress, Silence
 from aqmlab.campaign.store.folder import Trial
@@ -27,7 +28,7 @@ class ProgressLines(Silence):
         """Prints the number of finished trials and the number of all trials."""
         self._done, self._count, self._told = len(trials) - len(missing), len(trials), 0.0
         self._pace.begin(missing)
-        _print(f"{self._done}/{self._count} trials")
+        _print(f"{self._done}/{count_text(self._count, 'trial')}")
 
     def damaged(self, problem: str) -> None:
         """Warns of a damaged file."""
@@ -44,7 +45,7 @@ class ProgressLines(Silence):
             self._told = share
             left_s = self._pace.left_s()
             left = "" if not left_s else f", about {max(1, round(left_s))} s left"
-            _print(f"{self._done}/{self._count} trials{left}")
+            _print(f"{self._done}/{count_text(self._count, 'trial')}{left}")
 
 
 def receiver(progress: Progress | bool | None) -> Progress | None:
@@ -68,7 +69,7 @@ def receiver(progress: Progress | bool | None) -> Progress | None:
 def counted(names: Sequence[str]) -> Iterator[str]:
     """Yields the names of figures, and prints each before it is drawn."""
     for number, name in enumerate(names, 1):
-        _print(f"drawing {name}, {number} of {len(names)} figures")
+        _print(f"drawing {name}, {number} of {count_text(len(names), 'figure')}")
         yield name
 
 

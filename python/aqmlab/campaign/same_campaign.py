@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import DiskError, RequestError
+from aqmlab.base.numerals import count_text
 from aqmlab.campaign.store.folder import Folder
 from aqmlab.campaign.store.layout import MANIFEST
 from aqmlab.campaign.store.manifest import Manifest
@@ -56,7 +57,7 @@ def _told(campaign: Campaign, manifest: Manifest) -> str:
     made_by = registry.made_by(manifest.engine, manifest.versions)
     own = registry.made_by(campaign.engine, about.versions)
     told = (
-        f"{manifest.name}, {len(manifest.trials)} trials,"
+        f"{manifest.name}, {count_text(len(manifest.trials), 'trial')},"
         f" made by `{manifest.command}` with {made_by}"
     )
     if made_by != own:

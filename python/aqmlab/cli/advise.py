@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from aqmlab.advise.advice import Advice, AdviceQuestion, advise
 from aqmlab.advise.bench import CaseOutcome
 from aqmlab.base.failures import StoppedError
+from aqmlab.base.numerals import count_text
 from aqmlab.campaign.scheduler import Silence
 from aqmlab.campaign.store.folder import Trial
 from aqmlab.cli import console
@@ -30,7 +31,7 @@ class _Steps(Silence):
         """Reports the number of trials that a step of the search runs."""
         self._done, self._count = 0, len(missing)
         if missing:
-            console.talk(f"running {len(missing)} trials")
+            console.talk(f"running {count_text(len(missing), 'trial')}")
 
     def damaged(self, problem: str) -> None:
         """Warns of a damaged file."""
@@ -41,7 +42,7 @@ class _Steps(Silence):
         self._done += 1
         quarters = 4 * self._done // self._count
         if quarters < 4 and quarters > 4 * (self._done - 1) // self._count:
-            console.talk(f"{self._done}/{self._count} trials")
+            console.talk(f"{self._done}/{count_text(self._count, 'trial')}")
 
 
 def command(given: AdviseParameters) -> int:
@@ -57,7 +58,7 @@ def command(given: AdviseParameters) -> int:
         console.print_json(advice.as_json())
     else:
         _show(advice)
-    seeds = "1 seed" if advice.seeds == 1 else f"{advice.seeds} seeds"
+    seeds = count_text(advice.seeds, "seed")
     console.talk(f"folder: {advice.folder}\ntrials: {advice.trials} ({seeds})")
     return 0
 

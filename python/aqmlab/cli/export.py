@@ -91,4 +91,5 @@ def _each(
     if not done:
         raise RequestError(f"{results.path}: no trial can be exported yet", hint)
     if done < wanted:
+        # `wanted` is at least two: neither none nor all of the trials are exported.
         console.talk(f"warning: {done} of {wanted} trials are exported; {hint}")

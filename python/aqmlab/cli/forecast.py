@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import size_text
+from aqmlab.base.numerals import count_text
 from aqmlab.campaign.costs import simulated_s
 from aqmlab.campaign.runner import cores, lots, missing
 from aqmlab.campaign.speed import expected
@@ -68,12 +69,12 @@ def forecast(found: Expected | None, trials: int, processes: int | None) -> Iter
         yield "time: not known, because this build has run no trial on this machine"
         return
     alike = "this scenario" if found.alike else "other scenarios"
-    count = f"{found.trials} trial{'s' * (found.trials != 1)}"
+    count = count_text(found.trials, "trial")
     rests = f"from {count} of {alike} on this machine"
     processes = processes or cores()
     yield (
-        f"time: about {span(found.seconds(processes, trials))} in {processes}"
-        f" process{'es' * (processes != 1)}, {rests}"
+        f"time: about {span(found.seconds(processes, trials))} in"
+        f" {count_text(processes, 'process')}, {rests}"
     )
     yield f"size: about {size_text(round(found.stored_bytes))}"
 
@@ -84,7 +85,7 @@ def drawing(kind: Kind, wanted: Iterable[Wanted]) -> str:
     if found is None or not found.seconds <= _MOST_S:
         return "drawing: not known, because nothing was drawn on this machine"
     what = {"report": ("report", "scenario"), "figure": ("drawing", "figure")}[kind]
-    count = f"{found.drawings} {what[0]}{'s' * (found.drawings != 1)}"
+    count = count_text(found.drawings, what[0])
     rests = f"{'the same' if found.alike else 'other'} {what[1]}{'s' * (not found.alike)}"
     return f"drawing: about {span(found.seconds)}, from {count} of {rests} on this machine"
 
@@ -107,7 +108,7 @@ def _product(trials: Sequence[PlannedTrial] | Sequence[Trial]) -> str:
     names = dict.fromkeys(name for one in trials for name in one.conditions)
     counts = [f"{len({str(one.conditions.get(name)) for one in trials})} {name}" for name in names]
     seeds = len({one.seed for one in trials})
-    return " × ".join([*counts, f"{seeds} seed{'s' * (seeds != 1)}"])
+    return " × ".join([*counts, count_text(seeds, "seed")])
 
 
 def _grouped(number: float) -> str:

@@ -25,8 +25,10 @@ def command(given: ListingParameters) -> int:
     if given.topic is None:
         print("\n".join(_overview(found)))
         return 0
-    for entry in found[given.topic]:
-        print("\n".join(_text(entry)) + "\n")
+    entries = [_text(entry) for entry in found[given.topic]]
+    # An empty line shows where an entry of several lines ends. Entries of one line need none.
+    between = "\n\n" if any(len(lines) > 1 for lines in entries) else "\n"
+    print(between.join("\n".join(lines) for lines in entries))
     return 0
 
 

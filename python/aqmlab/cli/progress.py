@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from aqmlab.base.errors import printable
+from aqmlab.base.numerals import count_text
 from aqmlab.campaign.costs import simulated_s
 from aqmlab.campaign.pace import Pace
 from aqmlab.campaign.store.folder import Trial
@@ -102,7 +103,9 @@ class Bar:
             f"{self._passed[trial.index]:.0f} of {simulated_s(trial):.0f} s"
             for trial in self._pace.running()
         )
-        return f"{self._done}/{self._trials} trials" + (f" ({running})" if running else "")
+        return f"{self._done}/{count_text(self._trials, 'trial')}" + (
+            f" ({running})" if running else ""
+        )
 
     def _left(self) -> str:
         """The estimate of the remaining time, or the engines whose pace is being measured."""
@@ -121,24 +124,25 @@ class Bar:
             console.talk(text)
 
 
-def counted(things: Iterable[_T], total: int, what: str = "trials") -> Iterator[_T]:
+def counted(things: Iterable[_T], total: int, noun: str = "trial", verb: str = "") -> Iterator[_T]:
     """Yields `things` and shows the progress: a bar on a terminal, otherwise occasional lines."""
     target, told = console.stderr(), 0
+    what = f"{count_text(total, noun)} {verb}".rstrip()
     bar = _bar(target, of_trials=False) if target.is_terminal else None
     with bar or contextlib.nullcontext():
-        task = bar.add_task(what, total=total, done=f"0/{total} {what}") if bar else None
+        task = bar.add_task(noun, total=total, done=f"0/{what}") if bar else None
         for done, thing in enumerate(things, 1):
             yield thing
             if bar is not None and task is not None:
-                bar.update(task, completed=done, done=f"{done}/{total} {what}")
+                bar.update(task, completed=done, done=f"{done}/{what}")
             elif done * 10 >= told + total:
                 told = done * 10
-                console.talk(f"{done}/{total} {what}")
+                console.talk(f"{done}/{what}")
 
 
 def drawn(names: Sequence[str]) -> Iterator[str]:
     """Yields `names`, which are figures to draw, and shows the progress of the drawing."""
-    return counted(names, len(names), "figures drawn")
+    return counted(names, len(names), "figure", "drawn")
 
 
 def _bar(target: object, *, of_trials: bool) -> Progress:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from aqmlab import studies
 from aqmlab.api import complete
 from aqmlab.base.failures import RequestError, StoppedError
+from aqmlab.base.numerals import count_text
 from aqmlab.campaign import dask_executor
 from aqmlab.campaign.pace import Pace
 from aqmlab.campaign.runner import cores
@@ -70,9 +71,9 @@ def count(laboratory: Laboratory, needs: Sequence[Trials]) -> str:
     """
     found = laboratory.count(needs)
     if found.missing is None:
-        return f"{found.trials} trials: {found.simulated_s:.0f} s"
+        return f"{count_text(found.trials, 'trial')}: {found.simulated_s:.0f} s"
     left = f"{found.missing} to run" if found.missing < found.trials else "all to run"
-    return f"{found.trials} trials, {left}: {found.simulated_s:.0f} s of them"
+    return f"{count_text(found.trials, 'trial')}, {left}: {found.simulated_s:.0f} s of them"
 
 
 def print_forecast(laboratory: Laboratory, needs: Sequence[Trials], jobs: int | None) -> None:
@@ -111,7 +112,7 @@ def execute(laboratory: Laboratory, needs: Sequence[Trials], place: Workers) -> 
     finally:
         bar.stop()
     if report.run:
-        console.talk(f"time: {report.seconds:.1f} s for {report.run} trials")
+        console.talk(f"time: {report.seconds:.1f} s for {count_text(report.run, 'trial')}")
     console.talk(f"folder: {laboratory.folder}")
     return report
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aqmlab.base.failures import size_text
+from aqmlab.base.numerals import count_text
 from aqmlab.cli import console, summary
 from aqmlab.cli.parameters.show import ShowParameters
 from aqmlab.results import campaign_list
@@ -26,7 +27,8 @@ def command(given: ShowParameters) -> int:
         console.talk(f"warning: {warning}")
     if not results.complete:
         done, planned = results.table("trials").height, len(results.manifest.trials)
-        console.talk(f"warning: {done} of {planned} trials are finished")
+        are = "is" if planned == 1 else "are"
+        console.talk(f"warning: {done} of {count_text(planned, 'trial')} {are} finished")
     trials = results.manifest.trials
     baseline = summary.baseline_asked(trials, given.baseline, brief=given.brief)
     if given.as_json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from aqmlab.base.errors import printable
 from aqmlab.base.failures import RequestError
-from aqmlab.base.numerals import number
+from aqmlab.base.numerals import count_text, number
 from aqmlab.cli import console
 from aqmlab.results.grouping import labels_of
 from aqmlab.results.labels import Label
@@ -67,7 +67,7 @@ def show(
 
     With `brief`, prints the tally only. With a single condition, the tally is printed only with
     `brief`. The table of numbers has at most `most` rows. Differences are relative to `baseline`.
-    If it is `None`, they are relative to the first condition.
+    `None` stands for the default of `BaselineComparison`.
     """
     target = console.stdout()
     comparison = BaselineComparison(results.judged, baseline)
@@ -116,6 +116,7 @@ def _show_flows(
     names = [*_COLUMNS, _VERDICT, *[_QUALITY] * has_quality, _BECAUSE]
     names += [_DIFFERENCE] * comparison.is_needed
     table = _table(shown, verdicts, names, target.width, comparison)
+    every = list(names)
     for name in (one for one in _EXPENDABLE if one != kept):
         if Measurement.get(target, unlimited, table).minimum <= target.width:
             break
@@ -123,9 +124,15 @@ def _show_flows(
             names.remove(name)
             table = _table(shown, verdicts, names, target.width, comparison)
     target.print(table)
+    if gone := [name for name in every if name not in names]:
+        them = "it" if len(gone) == 1 else "them"
+        console.talk(
+            f"left out for the width of {target.width}: {', '.join(gone)}; a wider terminal, "
+            f"COLUMNS=200 or --json shows {them}"
+        )
     if len(shown) < len(rows):
-        left = len(rows) - len(shown)
-        console.talk(f"{left} more rows: aqmlab show {results.path} --all")
+        left = count_text(len(rows) - len(shown), "more row")
+        console.talk(f"{left}: aqmlab show {results.path} --all")
     if _DIFFERENCE in names and comparison.baseline is not None:
         console.talk(f"difference: of what decides, from {comparison.baseline.brief}, seed by seed")
     few = sparse(results)
@@ -177,9 +184,9 @@ def close(results: CampaignResults, report: RunReport | None = None) -> None:
     console.talk(f"folder: {results.path}")
     if results.engine != "sim":
         console.talk(f"engine: {results.made_by}")
-    console.talk(f"trials: {len(trials)} ({seeds} seed{'s' * (seeds != 1)})")
+    console.talk(f"trials: {len(trials)} ({count_text(seeds, 'seed')})")
     if report is not None and report.run:
-        console.talk(f"time: {report.seconds:.1f} s for {report.run} trials")
+        console.talk(f"time: {report.seconds:.1f} s for {count_text(report.run, 'trial')}")
     console.talk(f"digest: {results.digest or 'none yet: trials are missing'}")
     if seeds > 1:
         console.talk("numbers: median over seeds, and below it the least and the greatest")

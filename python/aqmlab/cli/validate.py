@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
+from aqmlab.base.numerals import count_text
 from aqmlab.campaign.runner import cores
 from aqmlab.cli import console, validation
 from aqmlab.cli.parameters.validate import ValidateParameters
@@ -86,7 +87,9 @@ class _TrialOptions:
             jobs = growing.sample(cells, reference, self.sample, draw, self.seeds)
             if not jobs:
                 raise RequestError("the reference set has no trial of these cells to sample")
-            console.talk(f"{len(jobs)} trials drawn; `--draw {draw}` draws them again")
+            console.talk(
+                f"{count_text(len(jobs), 'trial')} drawn; `--draw {draw}` draws them again"
+            )
         return growing.tasks_of(jobs, reference, console.talk)
 
 
@@ -97,9 +100,8 @@ def _regenerate(
     for warning in growing.warnings(tasks, reference):
         console.talk(f"warning: {warning}")
     parallel = jobs or cores()
-    console.talk(
-        f"{len(tasks)} trials on the kernel, {parallel} at a time, into {reference.folder}"
-    )
+    trials = count_text(len(tasks), "trial")
+    console.talk(f"{trials} on the kernel, {parallel} at a time, into {reference.folder}")
     try:
         growth = growing.grow(tasks, reference, parallel=parallel, progress=_tell)
     except KeyboardInterrupt:
@@ -111,7 +113,7 @@ def _regenerate(
     kinds = ", ".join(f"{len(trials)} {became}" for became, trials in growth.trials.items())
     console.talk(f"{kinds or 'nothing to run'} in {growth.seconds:.0f} s")
     there, wanted = reference.complete(cells)
-    console.talk(f"the set has {there} of {wanted} trials of these cells")
+    console.talk(f"the set has {there} of {count_text(wanted, 'trial')} of these cells")
     for path in reference.strays(grids.load().cells):
         console.talk(f"warning: {path}: the grid has no such cell; the file can be removed")
     return 0 if growth.well else 1

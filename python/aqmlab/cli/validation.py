@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from aqmlab.base.numerals import percent
+from aqmlab.base.numerals import count_text, percent
 from aqmlab.cli import console
 from aqmlab.validation.wording import amount, rule
 
@@ -32,8 +32,8 @@ def show(made: Validation, comparison: Comparison) -> None:
     for cell, why in comparison.refused.items():
         console.talk(f"{comparison.engine} cannot run {cell}: {why}")
     console.talk(
-        f"{comparison.engine} against {_kernels(made)}: {len(made.cells)} cells, "
-        f"{made.there} of {made.wanted} trials, {made.seconds:.0f} s"
+        f"{comparison.engine} against {_kernels(made)}: {count_text(len(made.cells), 'cell')}, "
+        f"{made.there} of {count_text(made.wanted, 'trial')}, {made.seconds:.0f} s"
     )
     unmet = [line.metric.name for line in comparison.lines if not line.accepted]
     if any(line.rule for line in comparison.lines):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aqmlab.base.failures import size_text
+from aqmlab.base.numerals import count_text
 from aqmlab.cli import console
 from aqmlab.cli.parameters.verify import VerifyParameters
 from aqmlab.results.results import load
@@ -14,7 +15,8 @@ def command(given: VerifyParameters) -> int:
     results.verify()
     paths = [path for name in results.tables for path in results.files(name)]
     size = size_text(sum(path.stat().st_size for path in paths))
-    print(f"{len(paths)} files of tables, {size}: all are unchanged")
+    all_are = "all are" if len(paths) != 1 else "it is"
+    print(f"{count_text(len(paths), 'file')} of tables, {size}: {all_are} unchanged")
     if results.complete:
         print(f"digest {results.digest}")
     else:

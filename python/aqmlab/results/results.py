@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from aqmlab.base.errors import nearest
 from aqmlab.base.failures import RequestError
+from aqmlab.base.numerals import count_text
 from aqmlab.base.python_words import of_arguments
 from aqmlab.campaign.store.layout import TRIALS
 from aqmlab.campaign.store.manifest import TrialEntry
@@ -192,7 +193,7 @@ class CampaignResults(StoredTables):
     def __repr__(self) -> str:
         """A summary in one line."""
         count = len(self.manifest.trials)
-        trials = f"{count} trial{'s' * (count != 1)}"
+        trials = count_text(count, "trial")
         state = f"digest {self.digest}" if self.complete else "incomplete"
         return f"Results({self.name}: {trials}, {state}, {str(self.path)!r})"
 
@@ -256,8 +257,8 @@ class CampaignResults(StoredTables):
         `baseline` is the label of a condition, such as "pfifo 12/1", or a word of one label only.
         It may also be a queue, a rate or a round-trip time that several conditions share: with
         "pfifo" and several rates, each condition is compared with "pfifo" at its own rate. The
-        differences of `verdicts` are from the first condition. Raises `RequestError` for any other
-        text.
+        differences of `verdicts` are from the first queue with all else equal. Raises
+        `RequestError` for any other text.
         """
         with of_arguments((), ()):
             return frame_of(self, baseline_called(baseline, self.labels.values()))
@@ -265,7 +266,7 @@ class CampaignResults(StoredTables):
     def to_json(self, baseline: str | None = None) -> list[TrialNumbers]:
         """One object per finished trial: its conditions, seed, digest, flows' numbers and verdicts.
 
-        Differences are from `baseline`, as in `verdicts_against`, or from the first condition.
+        Differences are from `baseline`, as in `verdicts_against`, or as in `verdicts`.
         """
         if baseline is None:
             return trials_as_json(self)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from aqmlab import studies
 from aqmlab.api import complete
+from aqmlab.base.numerals import count_text
 from aqmlab.base.python_words import of_arguments
 from aqmlab.campaign.executor import TrialExecutor
 from aqmlab.campaign.progress_lines import receiver
@@ -39,7 +40,8 @@ class Reproduction:
     def __repr__(self) -> str:
         """A summary in one line."""
         drawn = f"figure{'s' * (len(self.figures) != 1)} {', '.join(self.figures)}"
-        return f"Reproduction({self.study}: {drawn}, {self.trials} trials, {str(self.page)!r})"
+        trials = count_text(self.trials, "trial")
+        return f"Reproduction({self.study}: {drawn}, {trials}, {str(self.page)!r})"
 
     def _repr_html_(self) -> str:
         """The figures as HTML, for notebooks."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.base.errors import shown
 from aqmlab.base.failures import RequestError
+from aqmlab.base.numerals import count_text
 from aqmlab.studies.checks import (
     ABOUT,
     FEWEST_SEEDS,
@@ -304,7 +305,9 @@ def _problem(found: Evidence) -> str:
     """The reason why a finding cannot be judged, or an empty text."""
     for check in found.checks:
         if len(check.known) < MOST_SEEDS * len(check.values):
-            return f"{check.what}: {len(check.values) - len(check.known)} seeds have no value"
+            unknown = len(check.values) - len(check.known)
+            have = "has" if unknown == 1 else "have"
+            return f"{check.what}: {count_text(unknown, 'seed')} {have} no value"
         if check.ordering and len(check.values) < FEWEST_SEEDS:
             return f"an ordering is judged over at least {FEWEST_SEEDS} seeds"
     return "" if found.checks else "there is nothing to check"

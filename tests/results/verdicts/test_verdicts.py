@@ -1,5 +1,6 @@
 import dataclasses
 
+import polars as pl
 import pytest
 from aqmlab.base.failures import RequestError
 from aqmlab.campaign import runner as campaigns
@@ -161,7 +162,6 @@ def test_differences_from_the_baseline_are_paired_by_seed(home_results):
     comparison = BaselineComparison(home_results.judged)
     found = {(one.label.brief, one.app): one for one in home_results.judged}
     call, first = found["fq_codel 25/5", "call"], found["pfifo 25/5", "call"]
-    assert comparison.baseline == first.label
     delay = call.finding("one-way delay")
     apart = comparison.of(call, delay)
     pairs = zip(delay.by_seed, first.finding("one-way delay").by_seed, strict=True)
@@ -173,7 +173,21 @@ def test_differences_from_the_baseline_are_paired_by_seed(home_results):
     with pytest.raises(RequestError, match="unknown condition `pie 25/6`"):
         baseline_called("pie 25/6", comparison.labels)
     rows = home_results.verdicts.filter(flow="call", need="one-way delay", decides=True)
-    assert rows["difference"].null_count() == 1, "that of the baseline"
+    assert rows.filter(pl.col("difference").is_null())["queue"].to_list() == ["pfifo"] * 2
+
+
+def test_the_default_baseline_is_the_first_queue_at_the_same_rate(home_results):
+    judged = home_results.judged
+    comparison = BaselineComparison(judged)
+    named = BaselineComparison(judged, baseline_called("pfifo", comparison.labels))
+    assert comparison.baseline == named.baseline
+    one_rate = [one for one in judged if one.label.rate == "25/5"]
+    assert BaselineComparison(one_rate).baseline == one_rate[0].label
+    one_queue = [one for one in judged if one.label.queue == "pie"]
+    assert BaselineComparison(one_queue).baseline == one_queue[0].label
+    without = [one for one in judged if one.label.brief != "pfifo 12/1"]
+    assert BaselineComparison(without).baseline == judged[0].label, "pfifo is not at each rate"
+    assert BaselineComparison([]).baseline is None
 
 
 @pytest.mark.parametrize("text", ["pfifo", "12/1"])
@@ -191,10 +205,12 @@ def test_a_baseline_may_be_a_queue_or_a_rate_of_several_conditions(home_results,
 def test_a_stated_baseline_keeps_its_column(home_results, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "100")
     summary.show(home_results)
-    assert "difference" not in "".join(capsys.readouterr())
+    shown, said = capsys.readouterr()
+    assert "difference" not in shown and "difference: " not in said
     baseline = baseline_called("pfifo", [one.label for one in home_results.judged])
     summary.show(home_results, baseline=baseline)
     shown, said = capsys.readouterr()
+    assert "left out for the width of 100: p5…p95, RTT p50, loss %, QoO, because; " in said
     assert "difference" in shown.splitlines()[0] and "from pfifo with all else equal" in said
 
 

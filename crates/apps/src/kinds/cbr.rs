@@ -98,7 +98,7 @@ pub const NEEDS: &[Needs] = &[
         "arrives as it happens",
         &[
             Need::up_to("one-way delay", Measure::OneWayDelay, [250.0, 1_000.0], "ms").because(
-                "what it shows is over",
+                "it lags behind the event",
                 "Kua et al. 2017, §II-A; Armitage et al. 2017, Table VII",
             ),
             Need::up_to("loss", Measure::Loss, [1.0, 3.0], "%")

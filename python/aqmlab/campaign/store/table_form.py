@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from aqmlab.base.numerals import count_text
 from aqmlab.campaign.store.layout import TRIALS
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ def _fault_of_counts(counts: Mapping[str, int], expected: Mapping[str, Kind]) ->
     """The reason why a column lacks values; `counts` holds the number for each column."""
     for name, count in counts.items():
         if count:
-            what = f"{count} value{'s' * (count != 1)}"
+            what = count_text(count, "value")
             return f"the column `{name}` lacks {what}; each row must hold {expected[name]}"
     return None
 

@@ -132,7 +132,8 @@ Baseline = Annotated[
     typer.Option(
         metavar="CONDITION",
         help="Show differences from this condition, as the table names it, or from this queue, "
-        "rate or round-trip time with all else equal; from the first condition if absent.",
+        "rate or round-trip time with all else equal. The default is the first queue with all else "
+        "equal.",
     ),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]

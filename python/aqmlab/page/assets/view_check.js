@@ -36,6 +36,9 @@ const ON_FILES =
   "This page is a file, so the link works only on this computer. To share it, send the file, too.";
 const TOO_LONG = "The link leaves out the edited scenario, which is too long for a link. Save it.";
 
+const COMMANDS = `aqmlab run home.toml --out home
+aqmlab query home "SELECT seed, digest FROM trials"`;
+
 function build() {
   const copy = async (text, told) => {
     try {
@@ -102,15 +105,15 @@ function build() {
       el(
         "p",
         {},
-        "The command line runs the same simulation. Save this scenario and run it:",
+        "The command line runs the same simulation. Save this scenario, run it and list the digest of each seed:",
       ),
-      el("pre", {}, "aqmlab run home.toml"),
+      el("pre", {}, COMMANDS),
       el(
         "p",
         {},
         "The digest of its first seed is ",
         parts.digest,
-        ". It is a hash of the time and identity of every packet, and equal on every machine.",
+        ". It is a hash of the time and identity of every packet, and equal on every machine. aqmlab run prints another digest, that of all seeds together.",
       ),
       el(
         "div",

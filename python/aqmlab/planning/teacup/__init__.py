@@ -13,7 +13,7 @@ the last generator ends. The five seconds that TEACUP waits before and after are
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from aqmlab.base.errors import ScenarioError
 from aqmlab.base.text_files import file_text
 from aqmlab.planning.overrides import Assignment, Variation
 from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial
-from aqmlab.planning.teacup import experiments, hosts
+from aqmlab.planning.teacup import experiments, hosts, network
 from aqmlab.planning.teacup.config_changes import ConfigChanges
 from aqmlab.planning.teacup.evaluate import Evaluator
 from aqmlab.planning.teacup.experiment_trial import resolved_trial
@@ -143,8 +143,16 @@ def _plan(config: Config, source: str, asked: ConfigChanges) -> Plan:
             "teacup": _kept(config),
             "sets": asked.said,
             "addresses": {name: own for name, own in addresses.items() if name not in varied},
+            "units": _units(config, loops),
         },
     )
+
+
+def _units(config: Config, loops: Iterable[experiments.Varied]) -> dict[str, str]:
+    """The units of varied numbers, by column, as far as the queues show them."""
+    delays = network.delays(config)
+    pairs = (pair for loop in loops for pair in zip(loop.columns, loop.names, strict=True))
+    return {column: "ms" for column, name in pairs if name in delays}
 
 
 def _title(config: Config) -> str:

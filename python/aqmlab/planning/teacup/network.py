@@ -24,7 +24,14 @@ from aqmlab.engines.trial_spec import LinkSpec, OverheadSpec, RouteSpec
 from aqmlab.planning.links_spec import overhead_spec
 from aqmlab.planning.teacup import disciplines
 from aqmlab.planning.teacup.hosts import Hosts
-from aqmlab.planning.teacup.vocabulary import Arguments, Config, ListEntry, arguments, entries
+from aqmlab.planning.teacup.vocabulary import (
+    Arguments,
+    Config,
+    ListEntry,
+    arguments,
+    entries,
+    variable_uses,
+)
 from aqmlab.scenario.fields import refuse_rate
 
 KEYS = frozenset((
@@ -207,6 +214,18 @@ def _rate_variable(text: str) -> str:
         if found:
             return found[0]
     return ""
+
+
+def delays(config: Config) -> set[str]:
+    """The variables that the queues use only as `delay=NAME`, so their numbers are milliseconds."""
+    specs = config.get("router_queues")
+    lists = config.table("router_queues").values() if isinstance(specs, dict) else [specs]
+    uses: dict[str, set[str]] = {}
+    for rows in lists:
+        for entry in entries(config, "router_queues", rows, 2):
+            for name, use in variable_uses(entry.fields[1]):
+                uses.setdefault(name, set()).add(use)
+    return {name for name, own in uses.items() if own == {"delay"}}
 
 
 def _add_queue(

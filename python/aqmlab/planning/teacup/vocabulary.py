@@ -9,7 +9,7 @@ import ast
 import difflib
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -330,6 +330,21 @@ def arguments(entry: ListEntry, text: Any, variables: Mapping[str, object], warn
             raise ScenarioError(entry.where, "`**` is not read")
         values[word.arg] = _evaluate(entry, word.arg, word.value, variables)
     return Arguments(entry.where, task, values)
+
+
+def variable_uses(text: Any) -> Iterator[tuple[str, str]]:
+    """Yields each variable in the arguments `text`, with the key whose whole value it is.
+
+    The key of a variable in an expression is empty, because the expression changes its unit.
+
+    >>> list(variable_uses("rate=2*V_up, delay=V_delay"))
+    [('V_up', ''), ('V_delay', 'delay')]
+    """
+    call = _call(str(text).strip())
+    for word in call.keywords if isinstance(call, ast.Call) else ():
+        for part in ast.walk(word.value):
+            if isinstance(part, ast.Name):
+                yield part.id, (word.arg or "") if part is word.value else ""
 
 
 def _hyphenated(text: str) -> list[str]:

@@ -58,6 +58,8 @@ class BoxFigure:
 
     def draw(self, results: CampaignResults) -> Iterator[Drawing]:
         """Yields one drawing with a panel for each rate."""
+        import polars as pl
+
         frame = data.carrying(results, "flows")
         choice = ShownPart.of(frame, data.conditions(results))
         rows = data.medians(frame, self._columns, *_KEYS)
@@ -74,7 +76,8 @@ class BoxFigure:
             f"{', thin lines to the 95th, by which delays are judged' if self.tail else ''}; "
             f"{data.span_note(results)}, {data.seeds_note(results)}."
         )
-        yield Drawing(self.name, made, caption, choice.notes)
+        shown = frame.filter(pl.col("app").is_in(choice.apps))
+        yield Drawing(self.name, made, caption, [*choice.notes, *data.copies_note(shown)])
 
     @property
     def _columns(self) -> tuple[str, ...]:

@@ -44,15 +44,18 @@ def _draw(results: CampaignResults) -> Iterator[Drawing]:
         low, middle, high = (row[name] for name in _COLUMNS)
         axes.bar(x, middle, width, color=look.colour, alpha=0.7)
         axes.plot([x, x], [low, high], color="#333333", linewidth=1, path_effects=halo)
-    notes = [*choice.notes, *share_if_alike(panels)]
+    copies = data.copies_note(frame)
+    notes = [*choice.notes, *copies, *share_if_alike(panels)]
+    names = data.ordered(frame, "app")
+    per = " per copy" if copies else " per application" if len(names) > 1 else ""
     for axes in panels:
-        axes.set_ylabel("throughput (Mbit/s)")
+        axes.set_ylabel(f"throughput{per} (Mbit/s)")
     handles = [Patch(color=look.colour, alpha=0.7) for look in choice.queues.values()]
     legend_below(made, handles, [plain_text(queue) for queue in choice.queues])
-    apps = ", ".join(data.ordered(frame, "app"))
     caption = (
-        f"Throughput of bulk downloads ({apps}) by {choice.compared}: medians, with lines from the "
-        f"25th to the 75th percentile; {data.span_note(results)}, {data.seeds_note(results)}."
+        f"Throughput{per} of bulk downloads ({', '.join(names)}) by {choice.compared}: medians, "
+        f"with lines from the 25th to the 75th percentile; {data.span_note(results)}, "
+        f"{data.seeds_note(results)}."
     )
     yield Drawing("bulk_download", made, caption, notes)
 

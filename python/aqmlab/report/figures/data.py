@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from aqmlab.campaign.trial_facts import trials_with
@@ -97,6 +97,15 @@ def _parts(label: Label) -> tuple[str, str]:
     return label.rate, label.rtt
 
 
+def places_word(labels: Iterable[Label]) -> str:
+    """The word in a note for the places of conditions: for what varies among them."""
+    rates, rtts = (len(set(parts)) > 1 for parts in zip(*map(_parts, labels), strict=True))
+    return {
+        (True, False): "rates",
+        (False, True): "round-trip times",
+    }.get((rates, rtts), "combinations of rate and RTT")
+
+
 def labelled(results: CampaignResults, name: str) -> pl.DataFrame:
     """A table with the labels that `arranged` gives."""
     import polars as pl
@@ -176,7 +185,7 @@ def examples(results: CampaignResults, most: int) -> tuple[CampaignResults, list
     )
     if labels["queue_label"].n_unique() == 1:
         most = MOST_PANELS  # in one drawing
-    places, notes = chosen(labels, "place_label", most, "conditions")
+    places, notes = chosen(labels, "place_label", most, places_word(own.values()))
     first = labels.filter(pl.col("place_label").is_in(places)).unique(
         ["place_label", "queue_label"], keep="first", maintain_order=True
     )
@@ -212,6 +221,15 @@ def medians(frame: pl.DataFrame, columns: Sequence[str], *keys: str) -> pl.DataF
     return frame.group_by(list(keys), maintain_order=True).agg(
         pl.col(column).median() for column in columns
     )
+
+
+def copies_note(frame: pl.DataFrame) -> list[str]:
+    """At most one note: the applications of `frame` with copies, because numbers are per copy."""
+    import polars as pl
+
+    counts = frame.group_by("app", maintain_order=True).agg(pl.col("copy").n_unique())
+    several = [f"{count} copies of {app}" for app, count in counts.rows() if count > 1]
+    return [f"numbers are per copy ({', '.join(several)})"] if several else []
 
 
 def seeds_note(results: CampaignResults) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NEAR = 0.006
 """The distance, as a share of the panel, within which points are indistinguishable."""
 _MOSTLY = 0.95
-"""The least share of points under another line for which a line counts as covered."""
+"""The usual share of points under another line from which a line counts as covered."""
 _RIM, _RIMS = 1.2, 3.0
 """The extra width of a covered line, and the largest sum of such widths, in points."""
 
@@ -35,16 +35,19 @@ def calmest_above(axes: Axes) -> None:
         line.set_zorder(2 + order / (len(axes.lines) + 1))  # By default, lines have 2 and texts 3.
 
 
-def rim_covered(panels: Sequence[Axes], along: Literal["x", "y"] = "x") -> list[str]:
+def rim_covered(
+    panels: Sequence[Axes], along: Literal["x", "y"] = "x", least_share: float = _MOSTLY
+) -> list[str]:
     """Widens each line that a line of another colour covers, so that its rim is visible.
 
-    The points of each line are in order `along` an axis. Returns a note if there are rims.
+    The points of each line are in order `along` an axis. A line counts as covered if at least
+    `least_share` of its points are under the other line. Returns a note if there are rims.
     """
-    rims = [_rimmed(axes, along) for axes in panels]
+    rims = [_rimmed(axes, along, least_share) for axes in panels]
     return ["a rim is a line that lies behind another"] if any(rims) else []
 
 
-def _rimmed(axes: Axes, along: Literal["x", "y"]) -> bool:
+def _rimmed(axes: Axes, along: Literal["x", "y"], least_share: float) -> bool:
     from_top = sorted(enumerate(axes.lines), key=lambda one: (-one[1].get_zorder(), -one[0]))
     lines = [line for _, line in from_top]
     points = [_points(axes, line)[:, :: 1 if along == "x" else -1] for line in lines]
@@ -55,7 +58,8 @@ def _rimmed(axes: Axes, along: Literal["x", "y"]) -> bool:
         above = [
             float(other.get_linewidth())
             for other, shown in zip(lines[:number], points, strict=False)
-            if other.get_color() != line.get_color() and _covers(shown, points[number])
+            if other.get_color() != line.get_color()
+            and _share_covered(shown, points[number]) >= least_share
         ]
         if above:
             wider = max(above) + step - float(line.get_linewidth())
@@ -74,10 +78,10 @@ def _points(axes: Axes, line: Line2D) -> Points:
     return np.asarray(placed, dtype=float)
 
 
-def _covers(above: Points, below: Points) -> bool:
+def _share_covered(above: Points, below: Points) -> float:
     import numpy as np
 
     if not len(above) or not len(below):
-        return False
+        return 0.0
     apart = np.abs(np.interp(below[:, 0], above[:, 0], above[:, 1]) - below[:, 1])
-    return bool(np.mean(apart <= _NEAR) >= _MOSTLY)
+    return float(np.mean(apart <= _NEAR))

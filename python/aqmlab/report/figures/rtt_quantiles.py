@@ -46,7 +46,8 @@ def _draw(results: CampaignResults) -> Iterator[Drawing]:
 
     frame = _timed(results)
     everyone = data.ordered(data.carrying(results, "flows"), "app")
-    places, notes = data.chosen(frame, "place_label", _MOST_FIGURES, "conditions")
+    word = data.places_word(data.arranged(results).values())
+    places, notes = data.chosen(frame, "place_label", _MOST_FIGURES, word)
     apps, more = data.chosen(frame, "app", data.MOST_APPS, "applications")
     looks = data.conditions(results)
     queues, rest = data.chosen_queues(frame, looks)

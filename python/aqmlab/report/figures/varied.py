@@ -1,12 +1,13 @@
 """Delay, throughput and verdicts over each quantity that was varied.
 
-The x-axis shows the quantity as a number. Values that are not single numbers, such as pairs of
-rates, are shown side by side. All other conditions are curves or drawings.
+The x-axis shows the quantity as a number. A pair of rates is shown by its downstream rate if the
+pairs differ in it. Other values that are not single numbers are shown side by side. All other
+conditions are curves or drawings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from aqmlab.report.figures.drawing import (
     show_range,
 )
 from aqmlab.report.figures.looks import Look, condition_looks
+from aqmlab.report.figures.overlap import rim_covered
 from aqmlab.results.query.units import unit_of
 from aqmlab.results.verdicts.columns import NAME as VERDICTS
 from aqmlab.results.verdicts.columns import conditions
@@ -33,6 +35,7 @@ from aqmlab.results.verdicts.verdict import GOOD, JUDGED, TOLERABLE
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
     from aqmlab.campaign.store.manifest import TrialEntry
     from aqmlab.results.results import CampaignResults
@@ -44,6 +47,8 @@ _DECADES_TO_ZERO = 0.5
 _CHARACTER = 0.02
 """The width of a character of a tick's label, as a share of the width of the ticks."""
 _DELAY, _RATE = "rtt_p95_ms", "throughput_mean_mbit"
+_COVERED = 0.5
+"""The share of a curve's points from which it counts as covered; a curve has few points."""
 _SERVED = (GOOD, TOLERABLE)
 _KEYS = ("place", "curve", "x")
 
@@ -53,7 +58,9 @@ class VariedQuantity:
     """A varied quantity, and the place of each trial in its figure."""
 
     name: str
-    unit: str
+    """The name of the condition, as texts show it."""
+    axis: str
+    """The label of the x-axis: the part of the quantity that it shows, with its unit."""
     x: Mapping[str, float]
     """The x-coordinate of each trial: its value as a number, or the position of its value."""
     names: Sequence[str]
@@ -62,6 +69,8 @@ class VariedQuantity:
     """The values of each trial's other conditions that are not numbers."""
     place: Mapping[str, str]
     """The values of each trial's other conditions that are numbers."""
+    places: str
+    """The word in a note for the places."""
 
     def scale(self, axes: Axes) -> None:
         """Sets the scale and the ticks of a panel's x-axis."""
@@ -116,7 +125,7 @@ def _varied(results: CampaignResults) -> Iterator[VariedQuantity]:
     for name, found in numeric.items():
         count = len(set(texts[name]))
         if found and count >= _LEAST_VALUES and not any(_follows(texts, name, of) for of in done):
-            made = _quantity(name, found, trials, texts, numeric)
+            made = _quantity(name, found, trials, texts, numeric, _stated_unit(results, name))
             if made is not None:
                 done.append(name)
                 yield made
@@ -145,6 +154,7 @@ def _quantity(
     trials: Sequence[TrialEntry],
     texts: Mapping[str, Sequence[str]],
     numeric: Mapping[str, object],
+    stated_unit: str,
 ) -> VariedQuantity | None:
     own = texts[name]
     order = list(dict.fromkeys(own))
@@ -158,16 +168,56 @@ def _quantity(
     places = [one for one in others if numeric[one]]
     ids = [one.id for one in trials]
     return VariedQuantity(
-        name,
-        unit_of(column) if column is not None else "",
+        _shown_name(name),
+        _axis(name, column, found, stated_unit),
         {one: x for one, x in zip(ids, xs, strict=True) if x is not None},
         () if column is not None else order,
         {one: _joined(texts, curves, at) for at, one in enumerate(ids)},
         {
-            one: _joined(texts, places, at, [f"{place} " for place in places])
+            one: _joined(texts, places, at, [f"{_shown_name(place)} " for place in places])
             for at, one in enumerate(ids)
         },
+        _values_word(places),
     )
+
+
+def _shown_name(name: str) -> str:
+    """The name of a condition, as other figures write it."""
+    return "RTT" if name == "rtt" else name
+
+
+def _values_word(names: Sequence[str]) -> str:
+    """The word in a note for the values of the conditions `names`."""
+    shown = " and ".join(map(_shown_name, names))
+    return f"combinations of {shown}" if len(names) > 1 else f"values of {shown}"
+
+
+_ENDS_OF_PAIRS = {"_down_": "downstream", "_up_": "upstream"}
+"""The part of a pair by the middle of the column that holds the part's number."""
+
+
+def _stated_unit(results: CampaignResults, name: str) -> str:
+    """The unit that a TEACUP config gives the plain numbers of a condition, if it is known.
+
+    The manifest may come from an untrusted source, so only the known unit is accepted.
+    """
+    told = results.manifest.scenario.get("units")
+    return "ms" if isinstance(told, Mapping) and told.get(name) == "ms" else ""
+
+
+def _axis(name: str, column: str | None, found: Iterable[str], stated_unit: str) -> str:
+    """The label of the x-axis that shows `column`, or the whole values side by side."""
+    shown, known = _shown_name(name), [column] if column is not None else list(found)
+    ways = [
+        word
+        for part, word in _ENDS_OF_PAIRS.items()
+        if any(part in one[len(name) :] for one in known)
+    ]
+    if column is None:
+        return f"{shown}, down/up" if ways else shown
+    words = " ".join([*ways, shown])
+    unit = stated_unit if column == name and stated_unit else unit_of(column)
+    return f"{words} ({unit})" if unit else words
 
 
 def _joined(
@@ -192,49 +242,72 @@ def _drawings(results: CampaignResults, quantity: VariedQuantity) -> Iterator[Dr
 
     frame = _placed(data.carrying(results, "flows"), quantity)
     apps, notes = data.chosen(frame, "app", _MOST_APPS, "applications")
-    places, more = data.chosen(frame, "place", _MOST_PLACES, "conditions")
+    places, more = data.chosen(frame, "place", _MOST_PLACES, quantity.places)
     curves, rest = data.chosen(frame, "curve", data.MOST_QUEUES, "queues")
     queues = list(dict.fromkeys(quantity.curve.values()))
     looks = condition_looks(queues if len(queues) <= data.MOST_QUEUES else curves)
     shown = {one: looks[one] for one in curves}
-    rows = data.medians(frame, (_DELAY, _RATE), "app", *_KEYS)
-    shares = _shares(results, quantity)
+    every = data.medians(frame, (_DELAY, _RATE), "app", *_KEYS)
+    all_shares = _shares(results, quantity)
+    notes = [*notes, *data.copies_note(frame.filter(pl.col("app").is_in(apps)))]
     for place in places:
         here = pl.col("place") == place
         at = f" at {place}" if place else ""
-        made = canvas(1.45 * (len(apps) + (shares.height > 0)) + 1.0)
+        rows, shares = every.filter(here), all_shares.filter(here)
+        known = rows.filter(pl.any_horizontal(pl.col(_DELAY, _RATE).is_not_null()))["app"]
+        with_data = [app for app in apps if app in known]
+        if not with_data:
+            continue
+        made = canvas(1.45 * (len(with_data) + (shares.height > 0)) + 1.0)
         head(made, f"Delay and throughput by {quantity.name}{at}")
-        panels = made.subplots(len(apps) + (shares.height > 0), 2, sharex=True, squeeze=False)
-        for axes in panels[: len(apps), 0]:
-            axes.sharey(panels[0, 0])
-        for (delay, rate), app in zip(panels, apps, strict=False):
-            own = rows.filter(here, pl.col("app") == app)
-            _curves(delay, own, _DELAY, shown)
-            if not delay.lines:
-                _say_why_empty(delay)
-            _curves(rate, own, _RATE, shown)
-            show_range([rate], [], zeros=True)
-            panel_title(delay, app, columns=2)
-        _name(panels[: len(apps)].tolist(), rows.filter(here))
-        if shares.height:
-            _verdict_panels(panels[-1], shares.filter(here), shown)
-        for axes in panels[-1]:
-            axes.set_xlabel(
-                f"{quantity.name} ({quantity.unit})" if quantity.unit else quantity.name
-            )
-        for axes in panels.ravel() if not quantity.names else panels[-1]:
-            quantity.scale(axes)
+        rims = _panels(made, quantity, with_data, rows, shares, shown)
         if len(curves) > 1 or curves[0]:
             handles = [look.handle(marked=True) for look in shown.values()]
             legend_below(made, handles, list(map(plain_text, shown)))
         judged = ", and the share of judged applications with each verdict below them"
         caption = (
             f"The 95th percentile of round-trip times (left) and the mean throughput (right) of "
-            f"each application over `{quantity.name}`{at}{judged if shares.height else ''}; "
+            f"each application over {quantity.name}{at}{judged if shares.height else ''}; "
             f"{data.span_note(results)}, {data.seeds_note(results)}."
         )
         name = data.file_name("varied", quantity.name, place)
-        yield Drawing(name, made, caption, [*notes, *more, *rest])
+        gone = [app for app in apps if app not in with_data]
+        without = [f"there are no data of {', '.join(gone)}{at}"] if gone else []
+        yield Drawing(name, made, caption, [*notes, *more, *rest, *without, *rims])
+
+
+def _panels(
+    made: Canvas,
+    quantity: VariedQuantity,
+    apps: Sequence[str],
+    rows: pl.DataFrame,
+    shares: pl.DataFrame,
+    looks: Mapping[str, Look],
+) -> list[str]:
+    """Draws a row of panels for each of `apps`, and one for the verdicts; returns notes."""
+    import polars as pl
+
+    panels = made.subplots(len(apps) + (shares.height > 0), 2, sharex=True, squeeze=False)
+    for axes in panels[: len(apps), 0]:
+        axes.sharey(panels[0, 0])
+    for (delay, rate), app in zip(panels, apps, strict=False):
+        own = rows.filter(pl.col("app") == app)
+        _curves(delay, own, _DELAY, looks)
+        _curves(rate, own, _RATE, looks)
+        show_range([rate], [], zeros=True)
+        panel_title(delay, app, columns=2)
+    _name(panels[: len(apps)].tolist(), rows)
+    if shares.height:
+        _verdict_panels(panels[-1], shares, looks)
+    for axes in panels[-1]:
+        axes.set_xlabel(quantity.axis)
+    for axes in panels.ravel() if not quantity.names else panels[-1]:
+        quantity.scale(axes)
+    for delay in panels[:, 0]:
+        if not delay.lines:
+            _say_why_empty(delay)
+    made.align_ylabels()
+    return rim_covered(panels.ravel().tolist(), least_share=_COVERED)
 
 
 def _placed(frame: pl.DataFrame, quantity: VariedQuantity) -> pl.DataFrame:
@@ -283,7 +356,8 @@ def _curves(axes: Axes, rows: pl.DataFrame, column: str, looks: Mapping[str, Loo
 
 
 def _say_why_empty(axes: Axes) -> None:
-    """States in a panel of delays that a flow has no round trips, as a flow in one direction."""
+    """Replaces a panel of delays by words: a flow in one direction may have no round trips."""
+    axes.set_axis_off()
     axes.text(
         0.5, 0.5, "no round trips", transform=axes.transAxes, ha="center", va="center",
         color="#555555",
@@ -297,7 +371,7 @@ def _name(panels: Sequence[Sequence[Axes]], rows: pl.DataFrame) -> None:
     show_range(delays, [value for value in known if value > 0], zeros=False)
     for delay, rate in panels:
         delay.set_ylabel("RTT p95 (ms)")
-        rate.set_ylabel("Mbit/s")
+        rate.set_ylabel("throughput\n(Mbit/s)")
 
 
 def _verdict_panels(

@@ -61,7 +61,7 @@ def write(
 
     `names` selects the figures; by default the report has the applicable figures that the scenario
     selects, or else all. `watched` receives the names, yields them again and can show the progress.
-    Differences are from `baseline`; if it is `None`, they are from the first condition.
+    Differences are from `baseline`; `None` stands for the default of `BaselineComparison`.
     Raises `RequestError` before it writes anything if a file of the results has changed since it
     was written.
     """

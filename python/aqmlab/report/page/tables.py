@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from aqmlab.base.numerals import count_text
 from aqmlab.results import spans
 from aqmlab.results.summary import FlowSummary, lines, sparse
 from aqmlab.results.verdicts import tally
@@ -194,7 +195,8 @@ def _shortcomings(results: CampaignResults) -> Iterator[str]:
     trials = results.manifest.trials
     missing = len(trials) - results.table("trials").height
     if missing:
-        yield f"{missing} of {len(trials)} trials have no result."
+        have = "has" if len(trials) == 1 else "have"
+        yield f"{missing} of {count_text(len(trials), 'trial')} {have} no result."
     for trial, problem in results.failed.items():
         yield f"Trial {trial} failed: {problem}"
     few = sparse(results)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import RequestError
+from aqmlab.base.numerals import count_text
 from aqmlab.results.verdicts.wording import unbroken
 
 if TYPE_CHECKING:
@@ -25,4 +26,5 @@ def environment(*packages: str) -> Environment:
         lstrip_blocks=True,
     )
     made.filters["unbroken"] = unbroken
+    made.filters["count_text"] = count_text
     return made

@@ -114,7 +114,7 @@ def trials_as_json(
 ) -> list[TrialNumbers]:
     """One object per finished trial, in the campaign's order.
 
-    Differences are from `baseline`; if it is `None`, they are from the first condition.
+    Differences are from `baseline`; `None` stands for the default of `BaselineComparison`.
     """
     trials, spreads = trials_alone(results), _spreads(results)
     for trial in trials:

@@ -20,6 +20,7 @@ from aqmlab.base.errors import printable, shown, suggestion
 from aqmlab.base.escaped_json import escaped_json
 from aqmlab.base.failures import RequestError
 from aqmlab.base.files import atomic_file
+from aqmlab.base.numerals import count_text
 from aqmlab.campaign.store import own_files
 from aqmlab.campaign.store.sql_views import named
 from aqmlab.results.query.units import unit_of
@@ -120,8 +121,8 @@ def list_tables(tables: Sequence[Table], words: Collection[str] = ()) -> Iterato
     `words` are SQL keywords.
     """
     for table in tables:
-        count = f"{table.rows} row{'s' * (table.rows != 1)}"
-        yield f"{table.name} ({count if table.rows is not None else 'made on demand'})"
+        count = "made on demand" if table.rows is None else count_text(table.rows, "row")
+        yield f"{table.name} ({count})"
         rows = [
             [f"  {_as_written(name, words)}", kind.lower(), unit_of(name)]
             for name, kind in table.columns

@@ -2,9 +2,11 @@
 
 Trials with the same seed have the same random values (starts, sizes, losses) in all conditions. The
 difference between two conditions therefore varies less over seeds than the value in either
-condition. The baseline is the first condition unless the user names another condition. If several
-parameters vary, the baseline may also be one queue, rate or round-trip time: each condition is then
-compared with the condition that differs only in this part.
+condition. By default, the baseline is the queue of the first condition, at the rate and the
+round-trip time of each condition: a faster line would otherwise count as an effect of the queue. If
+there is no such condition for each condition, the baseline is the first condition. The user may
+name another condition, or one queue, rate or round-trip time: each condition is then compared with
+the condition that differs only in this part.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ class BaselineComparison:
 
     def __init__(self, verdicts: Sequence[Verdict], baseline: Baseline | None = None) -> None:
         self.labels = list(dict.fromkeys(one.label for one in verdicts))
-        self.baseline = baseline or (self.labels[0] if self.labels else None)
+        self.baseline = baseline or _default(self.labels)
         self._verdicts = {(one.label, one.app): one for one in verdicts}
 
     @property
@@ -92,6 +94,15 @@ class BaselineComparison:
         if label is None or label == verdict.label:
             return None
         return self._verdicts.get((label, verdict.app))
+
+
+def _default(labels: Sequence[Label]) -> Baseline | None:
+    """The queue of the first label if each label has a counterpart with it, or the first label."""
+    if not labels:
+        return None
+    shared, known = SharedPart("queue", labels[0].queue), set(labels)
+    counterparts = {shared.beside(label) for label in labels}
+    return shared if counterparts <= known and 1 < len(counterparts) < len(labels) else labels[0]
 
 
 def baseline_called(text: str, labels: Iterable[Label]) -> Baseline:

@@ -37,7 +37,7 @@ _TOOK, _WOULD_TAKE = "transferred in", "projected to take"
 def frame_of(results: CampaignResults, baseline: Baseline | None = None) -> pl.DataFrame:
     """The table of a campaign's verdicts, in the campaign's order.
 
-    The differences are from `baseline`, by default the first condition.
+    The differences are from `baseline`; `None` stands for the default of `BaselineComparison`.
     """
     return _frame(results, NAME, _rows, baseline)
 
@@ -46,7 +46,7 @@ def quality_of(results: CampaignResults) -> pl.DataFrame:
     """The table of the Quality of Outcome, in the campaign's order.
 
     In each condition, it has a row for each application with a requirement. The differences are
-    from the first condition.
+    from the default baseline.
     """
     return _frame(results, QUALITY, _quality, None)
 
