@@ -497,3 +497,56 @@ def test_a_value_of_another_type_is_said_in_the_words_of_toml(refusal, line, pro
     error = refusal(f"{line}\n{home}")
     ending = f"\n\nhint: {hint}" if hint else ""
     assert error == f"home.toml:1: {problem}{ending}"
+
+
+REMOVALS = [
+    ("", {"sets": ["apps.upp=off"]}, "--set: apps.upp"),
+    ("", {"sets": ["apps.upp=false"]}, "--set: apps.upp"),
+    ("", {"sets": ['apps={upp = "off"}']}, "--set: apps.upp"),
+    ("", {"vary": ["apps.upp=off"]}, "--vary: apps.upp"),
+    ('[vary]\nwho = [{label = "all"}, {apps.upp = "off"}]\n', {}, "home.toml:9: apps.upp"),
+]
+
+
+@pytest.mark.parametrize(("loops", "changes", "where"), REMOVALS)
+def test_the_removal_of_an_unknown_application_is_refused(refusal, loops, changes, where):
+    message = refusal(HOME + loops, **changes)
+    assert message == f"{where}: unknown application `upp`\n\nhint: did you mean `up`?"
+
+
+def test_a_file_that_removes_an_unknown_application_is_refused(refusal):
+    message = refusal('extends = "bufferbloat"\n[apps]\npign = "off"\n')
+    said = "home.toml:3: apps.pign: unknown application `pign`\n\nhint: did you mean `ping`?"
+    assert message == said
+
+
+def test_a_file_without_a_scenario_below_it_removes_nothing(refusal):
+    message = refusal(HOME.replace("[apps.up]", '[apps]\nping = "off"\n[apps.up]'))
+    assert message.startswith("home.toml:6: apps.ping: unknown application `ping`\n\nhint: a file ")
+
+
+@pytest.mark.parametrize("change", [lambda one: one.set("apps.upp", "off"),
+                                    lambda one: one.but(apps={"upp": False})])  # fmt: skip
+def test_python_refuses_the_removal_of_an_unknown_application(change):
+    with pytest.raises(ScenarioError, match=r"apps\.upp: unknown application `upp`"):
+        change(Scenario.from_toml(HOME))
+
+
+@pytest.mark.parametrize("option", [{}, {"sets": ["apps.b=off"]}])
+def test_an_application_that_its_loop_adds_may_be_off_there_and_by_an_option(tmp_path, option):
+    path = tmp_path / "home.toml"
+    path.write_text(HOME + '[vary]\napps.b = ["off", {kind = "ping"}]\n')
+    trials = changes_of.load(path, **option).trials
+    assert [len(one.spec.apps) for one in trials] == ([1] if option else [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('hosts.hom = "off"', "home.toml:2: hosts.hom: `off` is not a table"),
+        ('vary."path.rtx" = "off"', "home.toml:2: vary.path.rtx: `off` is not a list"),
+        ('path.modme = "off"', "home.toml:2: path.modme: unknown key `modme`"),
+    ],
+)
+def test_no_other_table_removes_a_member_by_off(refusal, line, message):
+    assert refusal(f'extends = "bufferbloat"\n{line}\n').startswith(message)

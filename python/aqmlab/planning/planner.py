@@ -157,6 +157,7 @@ def _from_layer(found: Found, asked: _Requested) -> Plan:
         change = merge.from_address(one.address, one.value, "--set")
         fixed.append(_Set(f"--set {one.address}", change))
         refuse_unknown_app(layer, one.address, "--set")
+        merge.refuse_unknown_removals(layer, change)
     if asked.duration is not None:
         change = merge.from_address("duration", plain(asked.duration), "--duration")
         fixed.append(_Set("--duration", change))
@@ -212,9 +213,10 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
         _refuse_condition_of_engines(_names_of(loops))
     for loop in loops:
         for step in loop.steps:
-            for address, _ in step.changes:
+            for address, value in step.changes:
                 place = loop_place(layer, loop.name)
                 refuse_unknown_app(layer, address, place)
+                merge.refuse_unknown_removals(layer, merge.from_address(address, value, place))
     seeds = seed_numbers.numbers(scenario.seeds)
     try:
         count = sweep.combinations(loops, len(seeds), len(engines.names))
