@@ -339,9 +339,12 @@ call = { kind = "voip" }
 """
 
 
-def test_a_gateway_that_is_equal_to_todays_is_left_out_with_a_sentence(tmp_path, capsys) -> None:
+@pytest.mark.parametrize("qdisc", ["fq_codel limit=10240", "fq_codel", "fq_codel flows=1024"])
+def test_a_gateway_that_is_equal_to_todays_is_left_out_with_a_sentence(
+    tmp_path, capsys, qdisc
+) -> None:
     path = tmp_path / "fair.toml"
-    path.write_text(FAIR)
+    path.write_text(FAIR.replace("fq_codel limit=10240", qdisc))
     words = ["advise", str(path), "--tiers", "20/4", "--gateways", "sqm,codel,provider"]
     assert cli.status_of([*words, "--seeds", "1", "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr()

@@ -36,6 +36,7 @@ from aqmlab.planning.overrides import (
     with_vary,
 )
 from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial, Seedless
+from aqmlab.planning.without_defaults import without_defaults
 from aqmlab.scenario import conflicts, merge, sweep, toml_writer
 from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario.column_names import TrialNames
@@ -232,7 +233,7 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
     effects = conflicts.Effects(loops)
     for point in sweep.points(loops):
         resolved = resolve_point(changes, point, engines)
-        effects.note(point.picks, resolved.spec)
+        effects.note(point.picks, without_defaults(resolved.spec))
         _refuse_too_much(len(resolved.spec.apps), count, layer.where(("vary",)))
         warnings.update(dict.fromkeys(resolved.warnings))
         seedless = Seedless(resolved.spec)
