@@ -550,3 +550,32 @@ def test_an_application_that_its_loop_adds_may_be_off_there_and_by_an_option(tmp
 )
 def test_no_other_table_removes_a_member_by_off(refusal, line, message):
     assert refusal(f'extends = "bufferbloat"\n{line}\n').startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ('qdisc = "pie"\nqueue = "codel"', "home.toml:4: path.queue"),
+        ('up.queue = "pie"\nup.qdisc = "codel"', "home.toml:3: path.up.queue"),
+        ('down = {queue = "pie", qdisc = "pie"}', "home.toml:3: path.down.queue"),
+        ('modem = {rate = "2/1 Mbit/s", queue = "pie", qdisc = "pie"}', ":3: path.modem.queue"),
+    ],
+)
+def test_a_discipline_under_both_of_its_names_is_refused(refusal, line, where):
+    message = refusal(third(line))
+    said = "`queue` and `qdisc` are two names of one key, and both are given"
+    assert message.endswith(f"{where}: {said}\n\nhint: write `qdisc` alone")
+
+
+def test_a_step_of_a_linked_loop_with_both_names_is_refused(refusal):
+    loop = '[vary]\nx = [{path.up.queue = "pie", path.up.qdisc = "codel"}]\n'
+    said = "home.toml:9: vary.x: `queue` and `qdisc` are two names of one key"
+    assert refusal(HOME + loop).startswith(said)
+
+
+def test_either_name_of_the_discipline_changes_the_extended_scenario(tmp_path):
+    path = tmp_path / "home.toml"
+    path.write_text('extends = "bufferbloat"\npath.queue = "pie"\n')
+    for address in ("path.up.qdisc", "path.up.queue"):
+        (trial,) = changes_of.load(path, sets=[f"{address}=codel"]).trials
+        assert [link.qdisc.kind for link in trial.spec.links] == ["codel", "pie"]

@@ -26,6 +26,7 @@ from aqmlab.scenario.normalise import (
     Origin,
     expand,
     of_both_ways,
+    refuse_two_names,
     step_changes,
 )
 from aqmlab.scenario.notation import MOST_NESTING, Table, refuse_deep_nesting
@@ -45,6 +46,7 @@ __all__ = [
     "leaves",
     "merge",
     "read_toml",
+    "refuse_two_names",
     "refuse_unknown_removals",
     "split_address",
     "step_changes",
