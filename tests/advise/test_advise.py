@@ -226,6 +226,24 @@ def test_a_line_keeps_the_home_network_and_the_impairments_of_a_scenario() -> No
 
 
 @pytest.mark.parametrize(
+    ("read", "text", "where", "number"),
+    [
+        (gateways_of, "sqm,,codel", "--gateways", 2),
+        (gateways_of, "sqm,", "--gateways", 2),
+        (tiers_of, "25/5,, 50/20 Mbit/s", "--tiers", 2),
+        (tiers_of, ",25/5", "--tiers", 1),
+    ],
+)
+def test_an_empty_member_of_a_list_is_refused(read, text, where, number) -> None:
+    with pytest.raises(aqmlab.ScenarioError) as caught:
+        read(text)
+    assert (caught.value.where, caught.value.problem) == (
+        where,
+        f"value {number} of `{text}` is empty",
+    )
+
+
+@pytest.mark.parametrize(
     ("given", "hint"),
     [
         ("FQ-CoDel", "gateways with it: sqm-up, sqm, provider"),

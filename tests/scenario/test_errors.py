@@ -579,3 +579,13 @@ def test_either_name_of_the_discipline_changes_the_extended_scenario(tmp_path):
     for address in ("path.up.qdisc", "path.up.queue"):
         (trial,) = changes_of.load(path, sets=[f"{address}=codel"]).trials
         assert [link.qdisc.kind for link in trial.spec.links] == ["codel", "pie"]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("pfifo,,pie", 2), ("pfifo,pie,", 3), (",pie", 1), (" , ", 1)]
+)
+def test_an_empty_value_of_vary_is_refused(refusal, text, number):
+    for address in ("path.qdisc", "V_aqm"):
+        message = refusal(HOME, vary=[f"{address}={text}"])
+        said = f"--vary {address}: value {number} of `{text.strip()}` is empty\n\nhint: write a value"
+        assert message.startswith(said)
