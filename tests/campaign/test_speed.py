@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from pathlib import Path
 
 import pytest
 from aqmlab.base import measurements
@@ -126,3 +127,48 @@ def test_the_command_plans_without_running(tmp_path, monkeypatch, capsys):
     shown = capsys.readouterr().out
     assert re.search(r"^trials: \d+ \(2 qdisc × 3 seeds\); 0 recorded", shown, re.M)
     assert "folder: results/household-" in shown and not (tmp_path / "results").exists()
+
+
+HOME = """\
+path = { rate = "8/1 Mbit/s" }
+apps.up = { kind = "bulk" }
+[vary]
+"""
+
+
+@pytest.mark.parametrize(
+    ("loops", "product"),
+    [
+        ('path.rtt = ["1 ms", "2 ms"]', "4 (2 rtt × 2 seeds)"),
+        (
+            'x = [{path.rtt = "1 ms", path.up.qdisc = "pie"}, {path.rtt = "2 ms", path.up.qdisc ='
+            ' "codel"}]\napps.up.direction = ["up", "down"]',
+            "8 (2 rtt, up.qdisc × 2 up.direction × 2 seeds)",
+        ),
+        ('x = [{path.rtt = "1 ms"}, {path.up.qdisc = "pie"}]', "4 (2 rtt, up.qdisc × 2 seeds)"),
+        (
+            "x = ["
+            + ",".join(
+                f'{{path.rtt = "{rtt} ms", path.up.qdisc = "{up}", path.down.qdisc = "{down}"}}'
+                for rtt, up, down in (
+                    (1, "pfifo", "pie"), (1, "pie", "pfifo"), (2, "pfifo", "pfifo"),
+                    (2, "pie", "pie"),
+                )
+            )
+            + "]",
+            "8 (combinations of rtt, up.qdisc, down.qdisc, 2 seeds)",
+        ),
+    ],
+)  # fmt: skip
+def test_the_product_has_one_factor_for_each_loop(tmp_path, capsys, loops, product):
+    path = tmp_path / "home.toml"
+    path.write_text(HOME + loops)
+    assert status_of(["run", str(path), "--seeds", "2", "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith(f"trials: {product}; 0 recorded")
+
+
+def test_the_linked_variables_of_a_config_are_one_factor(capsys):
+    config = Path(__file__).parents[2] / "examples" / "teacup" / "household.py"
+    assert status_of(["run", str(config), "--dry-run"]) == 0
+    product = "trials: 16 (2 down, up × 2 delay × 2 aqm × 2 seeds); 0 recorded"
+    assert capsys.readouterr().out.startswith(product)

@@ -587,5 +587,7 @@ def test_either_name_of_the_discipline_changes_the_extended_scenario(tmp_path):
 def test_an_empty_value_of_vary_is_refused(refusal, text, number):
     for address in ("path.qdisc", "V_aqm"):
         message = refusal(HOME, vary=[f"{address}={text}"])
-        said = f"--vary {address}: value {number} of `{text.strip()}` is empty\n\nhint: write a value"
+        said = (
+            f"--vary {address}: value {number} of `{text.strip()}` is empty\n\nhint: write a value"
+        )
         assert message.startswith(said)
