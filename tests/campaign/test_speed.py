@@ -1,5 +1,6 @@
 """The forecast before a campaign starts: number of trials, time and size."""
 
+import dataclasses
 import json
 import os
 import re
@@ -12,8 +13,10 @@ from aqmlab.campaign import speed
 from aqmlab.campaign.costs import cost, simulated_s
 from aqmlab.cli import status_of
 from aqmlab.cli.forecast import drawing, lines
+from aqmlab.engines.trial_spec import KindSpec, LinkSpec, TrialSpec
 from aqmlab.report import drawing_time
 from aqmlab.report.drawing_time import Wanted
+from msgspec.structs import replace
 from support.campaigns import campaign_of, grid
 
 
@@ -27,6 +30,28 @@ def test_a_trial_costs_by_its_length_and_its_rates():
     assert simulated_s(slow) == 10.0
     assert cost(slow) == pytest.approx(10 * 14) and cost(fast) == pytest.approx(10 * 141)
     assert cost(slow, 5.0) == pytest.approx(5 * 14)
+
+
+def test_links_that_no_route_can_fill_cost_nothing():
+    (slow,) = campaign_of(grid(("pie",), rates=((12, 1),), seeds=(1,))).trials
+    spec = TrialSpec.read(slow.spec)
+    wire = LinkSpec(name="lan", rate_bps=10**10, qdisc=KindSpec(kind="pfifo"))
+    apps = [
+        replace(app, up=replace(app.up, links=(len(spec.links), *app.up.links)))
+        for app in spec.apps
+    ]
+    wired = replace(spec, links=(*spec.links, wire), apps=tuple(apps))
+    assert cost(dataclasses.replace(slow, spec=wired.text())) == cost(slow)
+
+
+def test_one_unusual_scenario_does_not_decide_on_the_others():
+    campaign = campaign_of(grid())
+    for number, (busy_s, size) in enumerate(((6.0, 3000), (6.6, 3300), (0.006, 3), (600.0, 9))):
+        own = campaign_of(grid(), title=f"Home {number}")
+        speed.note(lot(own), busy_s, own.trials, size)
+    found = speed.expected([lot(campaign)])
+    assert not found.alike and found.trials == 24
+    assert found.busy_s == pytest.approx(6.3) and found.stored_bytes == pytest.approx(1504.5)
 
 
 def test_nothing_is_expected_where_nothing_was_measured():
@@ -71,7 +96,7 @@ def test_absurd_numbers_are_no_memory(tmp_path, numbers):
     campaign = campaign_of(grid())
     own = lot(campaign)
     speed.note(own, 6.0, campaign.trials, 3000)
-    path = tmp_path / "cache" / "aqmlab" / "speed.json"
+    path = tmp_path / "cache" / "aqmlab" / "speeds.json"
     members = json.loads(path.read_text("utf-8"))
     members[own.key][own.scenario].update(numbers)
     path.write_text(json.dumps(members), "utf-8")
@@ -80,7 +105,7 @@ def test_absurd_numbers_are_no_memory(tmp_path, numbers):
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
-@pytest.mark.parametrize("name", ["speed.json", "drawing.json"])
+@pytest.mark.parametrize("name", ["speeds.json", "drawing.json"])
 def test_a_memory_that_is_no_regular_file_is_not_read(tmp_path, make, name):
     path = tmp_path / "cache" / "aqmlab" / name
     path.parent.mkdir(parents=True)
@@ -105,7 +130,7 @@ def test_absurd_drawing_times_are_not_shown():
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"sim": 5}', '{"sim": {"a": {"cost": "x"}}}'])
 def test_a_damaged_memory_is_no_memory(tmp_path, text):
-    path = tmp_path / "cache" / "aqmlab" / "speed.json"
+    path = tmp_path / "cache" / "aqmlab" / "speeds.json"
     path.parent.mkdir(parents=True)
     path.write_text(text)
     campaign = campaign_of(grid())
