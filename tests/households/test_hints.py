@@ -128,6 +128,11 @@ def test_a_value_of_another_type_is_said_in_the_words_of_toml(tmp_path, text, pr
         ("twins gaming", "unknown word `twins`", "write `two children`"),
         ("grandma on the phone", "unknown word `phone`", "write `phone call`"),
         ("family watching tv", "unknown word `family`", "write `two adults and two children`"),
+        (
+            "a father working",
+            "unknown word `working`",
+            "write `video meeting` or `browsing` or `cloud upload`",
+        ),
         ("٣ kids gaming", "unknown word `٣`", "write numbers with the digits 0 to 9"),
         ("a kid playing ٣ games", "unknown word `٣`", "write numbers with the digits 0 to 9"),
     ],
