@@ -131,7 +131,7 @@ def test_a_hint_names_each_key_once(refusal):
         ),
         (
             HOME.replace('kind = "bulk"', 'kind = "upload"'),
-            "home.toml:6: apps.up.kind: unknown application `upload`\n\n"
+            "home.toml:6: apps.up.kind: unknown kind of application `upload`\n\n"
             'hint: did you mean `bulk` with direction = "up"?',
         ),
         (
@@ -200,7 +200,8 @@ def test_a_hint_names_each_key_once(refusal):
         ),
         (
             HOME.replace('"bulk"', '"bulkk"'),
-            "home.toml:6: apps.up.kind: unknown application `bulkk`\n\nhint: did you mean `bulk`?",
+            "home.toml:6: apps.up.kind: unknown kind of application `bulkk`\n\n"
+            "hint: did you mean `bulk`?",
         ),
         (
             HOME.replace('kind = "bulk"', ""),
@@ -414,7 +415,7 @@ def test_values_made_in_python_name_their_place():
     with pytest.raises(ScenarioError) as caught:
         Scenario(path={"rate": "1/1 Mbit/s"}, apps={"x": {"kind": "bulc"}})
     assert str(caught.value) == (
-        'Scenario(apps={"x": {"kind": …}}): unknown application `bulc`\n\n'
+        'Scenario(apps={"x": {"kind": …}}): unknown kind of application `bulc`\n\n'
         "hint: did you mean `bulk`?"
     )
 
@@ -591,3 +592,18 @@ def test_an_empty_value_of_vary_is_refused(refusal, text, number):
             f"--vary {address}: value {number} of `{text.strip()}` is empty\n\nhint: write a value"
         )
         assert message.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"), [("upload", "up"), ("download", "down"), ("Upstream", "up")]
+)
+def test_common_words_for_a_direction_are_answered_with_its_word(refusal, said, meant):
+    text = HOME.replace('direction = "up"', f'direction = "{said}"')
+    problem = f"home.toml:7: apps.up.direction: unknown word `{said}`"
+    assert refusal(text) == f"{problem}\n\nhint: did you mean `{meant}`?"
+
+
+def test_an_unknown_kind_of_application_is_not_called_an_unknown_application(refusal):
+    message = refusal(HOME, sets=["apps.up.kind=bulkk"])
+    said = "--set: apps.up.kind: unknown kind of application `bulkk`"
+    assert message == f"{said}\n\nhint: did you mean `bulk`?"
