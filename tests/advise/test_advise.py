@@ -226,6 +226,24 @@ def test_a_line_keeps_the_home_network_and_the_impairments_of_a_scenario() -> No
 
 
 @pytest.mark.parametrize(
+    ("read", "text", "where", "number"),
+    [
+        (gateways_of, "sqm,,codel", "--gateways", 2),
+        (gateways_of, "sqm,", "--gateways", 2),
+        (tiers_of, "25/5,, 50/20 Mbit/s", "--tiers", 2),
+        (tiers_of, ",25/5", "--tiers", 1),
+    ],
+)
+def test_an_empty_member_of_a_list_is_refused(read, text, where, number) -> None:
+    with pytest.raises(aqmlab.ScenarioError) as caught:
+        read(text)
+    assert (caught.value.where, caught.value.problem) == (
+        where,
+        f"value {number} of `{text}` is empty",
+    )
+
+
+@pytest.mark.parametrize(
     ("given", "hint"),
     [
         ("FQ-CoDel", "gateways with it: sqm-up, sqm, provider"),
@@ -339,9 +357,12 @@ call = { kind = "voip" }
 """
 
 
-def test_a_gateway_that_is_equal_to_todays_is_left_out_with_a_sentence(tmp_path, capsys) -> None:
+@pytest.mark.parametrize("qdisc", ["fq_codel limit=10240", "fq_codel", "fq_codel flows=1024"])
+def test_a_gateway_that_is_equal_to_todays_is_left_out_with_a_sentence(
+    tmp_path, capsys, qdisc
+) -> None:
     path = tmp_path / "fair.toml"
-    path.write_text(FAIR)
+    path.write_text(FAIR.replace("fq_codel limit=10240", qdisc))
     words = ["advise", str(path), "--tiers", "20/4", "--gateways", "sqm,codel,provider"]
     assert cli.status_of([*words, "--seeds", "1", "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr()

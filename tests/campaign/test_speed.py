@@ -1,8 +1,10 @@
 """The forecast before a campaign starts: number of trials, time and size."""
 
+import dataclasses
 import json
 import os
 import re
+from pathlib import Path
 
 import pytest
 from aqmlab.base import measurements
@@ -11,8 +13,10 @@ from aqmlab.campaign import speed
 from aqmlab.campaign.costs import cost, simulated_s
 from aqmlab.cli import status_of
 from aqmlab.cli.forecast import drawing, lines
+from aqmlab.engines.trial_spec import KindSpec, LinkSpec, TrialSpec
 from aqmlab.report import drawing_time
 from aqmlab.report.drawing_time import Wanted
+from msgspec.structs import replace
 from support.campaigns import campaign_of, grid
 
 
@@ -26,6 +30,28 @@ def test_a_trial_costs_by_its_length_and_its_rates():
     assert simulated_s(slow) == 10.0
     assert cost(slow) == pytest.approx(10 * 14) and cost(fast) == pytest.approx(10 * 141)
     assert cost(slow, 5.0) == pytest.approx(5 * 14)
+
+
+def test_links_that_no_route_can_fill_cost_nothing():
+    (slow,) = campaign_of(grid(("pie",), rates=((12, 1),), seeds=(1,))).trials
+    spec = TrialSpec.read(slow.spec)
+    wire = LinkSpec(name="lan", rate_bps=10**10, qdisc=KindSpec(kind="pfifo"))
+    apps = [
+        replace(app, up=replace(app.up, links=(len(spec.links), *app.up.links)))
+        for app in spec.apps
+    ]
+    wired = replace(spec, links=(*spec.links, wire), apps=tuple(apps))
+    assert cost(dataclasses.replace(slow, spec=wired.text())) == cost(slow)
+
+
+def test_one_unusual_scenario_does_not_decide_on_the_others():
+    campaign = campaign_of(grid())
+    for number, (busy_s, size) in enumerate(((6.0, 3000), (6.6, 3300), (0.006, 3), (600.0, 9))):
+        own = campaign_of(grid(), title=f"Home {number}")
+        speed.note(lot(own), busy_s, own.trials, size)
+    found = speed.expected([lot(campaign)])
+    assert not found.alike and found.trials == 24
+    assert found.busy_s == pytest.approx(6.3) and found.stored_bytes == pytest.approx(1504.5)
 
 
 def test_nothing_is_expected_where_nothing_was_measured():
@@ -70,7 +96,7 @@ def test_absurd_numbers_are_no_memory(tmp_path, numbers):
     campaign = campaign_of(grid())
     own = lot(campaign)
     speed.note(own, 6.0, campaign.trials, 3000)
-    path = tmp_path / "cache" / "aqmlab" / "speed.json"
+    path = tmp_path / "cache" / "aqmlab" / "speeds.json"
     members = json.loads(path.read_text("utf-8"))
     members[own.key][own.scenario].update(numbers)
     path.write_text(json.dumps(members), "utf-8")
@@ -79,7 +105,7 @@ def test_absurd_numbers_are_no_memory(tmp_path, numbers):
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/dev/zero")])
-@pytest.mark.parametrize("name", ["speed.json", "drawing.json"])
+@pytest.mark.parametrize("name", ["speeds.json", "drawing.json"])
 def test_a_memory_that_is_no_regular_file_is_not_read(tmp_path, make, name):
     path = tmp_path / "cache" / "aqmlab" / name
     path.parent.mkdir(parents=True)
@@ -104,7 +130,7 @@ def test_absurd_drawing_times_are_not_shown():
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"sim": 5}', '{"sim": {"a": {"cost": "x"}}}'])
 def test_a_damaged_memory_is_no_memory(tmp_path, text):
-    path = tmp_path / "cache" / "aqmlab" / "speed.json"
+    path = tmp_path / "cache" / "aqmlab" / "speeds.json"
     path.parent.mkdir(parents=True)
     path.write_text(text)
     campaign = campaign_of(grid())
@@ -126,3 +152,48 @@ def test_the_command_plans_without_running(tmp_path, monkeypatch, capsys):
     shown = capsys.readouterr().out
     assert re.search(r"^trials: \d+ \(2 qdisc × 3 seeds\); 0 recorded", shown, re.M)
     assert "folder: results/household-" in shown and not (tmp_path / "results").exists()
+
+
+HOME = """\
+path = { rate = "8/1 Mbit/s" }
+apps.up = { kind = "bulk" }
+[vary]
+"""
+
+
+@pytest.mark.parametrize(
+    ("loops", "product"),
+    [
+        ('path.rtt = ["1 ms", "2 ms"]', "4 (2 rtt × 2 seeds)"),
+        (
+            'x = [{path.rtt = "1 ms", path.up.qdisc = "pie"}, {path.rtt = "2 ms", path.up.qdisc ='
+            ' "codel"}]\napps.up.direction = ["up", "down"]',
+            "8 (2 rtt, up.qdisc × 2 up.direction × 2 seeds)",
+        ),
+        ('x = [{path.rtt = "1 ms"}, {path.up.qdisc = "pie"}]', "4 (2 rtt, up.qdisc × 2 seeds)"),
+        (
+            "x = ["
+            + ",".join(
+                f'{{path.rtt = "{rtt} ms", path.up.qdisc = "{up}", path.down.qdisc = "{down}"}}'
+                for rtt, up, down in (
+                    (1, "pfifo", "pie"), (1, "pie", "pfifo"), (2, "pfifo", "pfifo"),
+                    (2, "pie", "pie"),
+                )
+            )
+            + "]",
+            "8 (combinations of rtt, up.qdisc, down.qdisc, 2 seeds)",
+        ),
+    ],
+)  # fmt: skip
+def test_the_product_has_one_factor_for_each_loop(tmp_path, capsys, loops, product):
+    path = tmp_path / "home.toml"
+    path.write_text(HOME + loops)
+    assert status_of(["run", str(path), "--seeds", "2", "--dry-run"]) == 0
+    assert capsys.readouterr().out.startswith(f"trials: {product}; 0 recorded")
+
+
+def test_the_linked_variables_of_a_config_are_one_factor(capsys):
+    config = Path(__file__).parents[2] / "examples" / "teacup" / "household.py"
+    assert status_of(["run", str(config), "--dry-run"]) == 0
+    product = "trials: 16 (2 down, up × 2 delay × 2 aqm × 2 seeds); 0 recorded"
+    assert capsys.readouterr().out.startswith(product)

@@ -329,4 +329,4 @@ def test_who_has_no_home_is_told_so(monkeypatch):
     monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
     with pytest.raises(LabError, match="HOME or XDG_CACHE_HOME"):
         files.cache_folder()
-    assert measurements.read("speed.json", dict[str, int]) == {}
+    assert measurements.read("speeds.json", dict[str, int]) == {}

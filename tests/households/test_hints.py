@@ -37,6 +37,37 @@ def test_a_misspelt_key_of_a_person_or_a_use_is_named_with_what_was_meant(
     assert error.hint == f"did you mean `{hint}`?"
 
 
+@pytest.mark.parametrize(
+    ("line", "problem", "hint"),
+    [
+        ("people.mothr = 'off'", "unknown person `mothr`", "did you mean `mother`?"),
+        ("things.dorbell = 'off'", "unknown device `dorbell`", "did you mean `doorbell`?"),
+        (
+            "people.mother.devices.notebok = 'off'",
+            "unknown device `notebok`",
+            "did you mean `notebook`?",
+        ),
+        ("seds = 'off'", "unknown key `seds`", "did you mean `seeds`?"),
+    ],
+)
+def test_the_removal_of_an_unknown_member_of_a_household_is_refused(tmp_path, line, problem, hint):
+    error = refusal(tmp_path, f"extends = 'home2026-family'\n{line}\n")
+    assert error.where == f"home.toml:2: {line.partition(' ')[0]}"
+    assert (error.problem, error.hint) == (problem, hint)
+
+
+def test_persons_devices_and_stated_keys_of_a_household_can_be_removed(tmp_path):
+    path = tmp_path / "home.toml"
+    path.write_text(
+        "extends = 'home2026-family'\ntier = 'off'\n[people]\nmother = 'off'\n"
+        "[things]\ndoorbell = 'off'\n"
+    )
+    whole, changed = loading.load("home2026-family"), loading.load(path)
+    assert set(changed.people) == set(whole.people) - {"mother"}
+    assert set(changed.things) == set(whole.things) - {"doorbell"}
+    assert "tier" not in changed.model_fields_set
+
+
 @pytest.mark.parametrize("key", ["tier = '50/20 Mbit/s'", "line = 'cable'"])
 def test_a_file_with_a_tier_or_a_line_alone_lacks_people(tmp_path, key):
     error = refusal(tmp_path, key)
@@ -97,6 +128,11 @@ def test_a_value_of_another_type_is_said_in_the_words_of_toml(tmp_path, text, pr
         ("twins gaming", "unknown word `twins`", "write `two children`"),
         ("grandma on the phone", "unknown word `phone`", "write `phone call`"),
         ("family watching tv", "unknown word `family`", "write `two adults and two children`"),
+        (
+            "a father working",
+            "unknown word `working`",
+            "write `video meeting` or `browsing` or `cloud upload`",
+        ),
         ("٣ kids gaming", "unknown word `٣`", "write numbers with the digits 0 to 9"),
         ("a kid playing ٣ games", "unknown word `٣`", "write numbers with the digits 0 to 9"),
     ],

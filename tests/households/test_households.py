@@ -440,3 +440,21 @@ def test_an_activity_that_calls_needs_what_its_call_sends(name) -> None:
     needs = {"up": one.needs.up, "down": one.needs.down}
     for way, mbit in zip(flows["direction"], flows["throughput_mean_mbit"], strict=True):
         assert mbit == pytest.approx(needs[way].bps / 1e6, rel=0.03), way
+
+
+@pytest.mark.parametrize(
+    ("words", "key"),
+    [
+        ("a kid on the game console", "game"),
+        ("two teenagers on the playstation", "game"),
+        ("a son on the xbox", "game"),
+        ("a daughter playing xbox", "game"),
+        ("console update", "game-download"),
+        ("an xbox update", "game-download"),
+        ("a child in an online lesson", "video-meeting"),
+        ("a teenager watching twitch", "film-hd"),
+        ("a girl on snapchat", "messages"),
+    ],
+)
+def test_everyday_words_name_activities(words, key) -> None:
+    assert {one.use.does for one in household_of(words).uses()} == {key}

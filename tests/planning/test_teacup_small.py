@@ -67,6 +67,31 @@ def test_disciplines_and_sizes_of_a_linux_router(queue, kind, params):
     assert plan.trials[0].spec.links[0].qdisc == KindSpec(kind=kind, params=params)
 
 
+@pytest.mark.parametrize(
+    ("disc", "older", "version"),
+    [("fq_codel", "fq_codel_linux_3_5", "4.7"), ("PIE", "pie_linux_3_14", "5.5")],
+)
+def test_the_assumed_kernel_of_a_linux_router_is_stated_if_the_discipline_depends_on_it(
+    disc, older, version
+):
+    plan = small(f"queue_disc='{disc}'")
+    told = [one for one in plan.warnings if "kernel" in one]
+    assert told == [
+        f"c.py: the kernel of the Linux router is taken to be older than {version}, so"
+        f" `{disc.lower()}` is `{older}`; TPCONF_linux_kern_router = '{version}' makes it"
+        f" `{disc.lower()}`"
+    ]
+    for stated, kind in ((version, disc.lower()), ("3.17.4", older)):
+        own = small(f"queue_disc='{disc}'", sets=[f"TPCONF_linux_kern_router='{stated}'"])
+        assert {link.qdisc.kind for link in own.trials[0].spec.links} == {"pfifo", kind}
+        assert not any("kernel" in one for one in own.warnings)
+
+
+@pytest.mark.parametrize("queue", ["", "queue_disc='codel'", "queue_disc='pie_linux_3_14'"])
+def test_no_kernel_is_assumed_for_a_discipline_of_every_kernel(queue):
+    assert not any("kernel" in one for one in small(queue).warnings)
+
+
 def test_queues_may_share_a_bottleneck():
     text = SMALL.replace(
         "]\nTPCONF_traffic",

@@ -78,6 +78,7 @@ def test_a_campaign_may_be_asked_while_it_is_unfinished(tmp_path, monkeypatch, c
     assert (
         shown.out.split() == ["n", "3"]
         and "1 of 4 planned trials are not in the tables" in shown.err
+        and "claim" not in shown.err
     )
 
 

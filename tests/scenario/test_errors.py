@@ -131,7 +131,7 @@ def test_a_hint_names_each_key_once(refusal):
         ),
         (
             HOME.replace('kind = "bulk"', 'kind = "upload"'),
-            "home.toml:6: apps.up.kind: unknown application `upload`\n\n"
+            "home.toml:6: apps.up.kind: unknown kind of application `upload`\n\n"
             'hint: did you mean `bulk` with direction = "up"?',
         ),
         (
@@ -200,7 +200,8 @@ def test_a_hint_names_each_key_once(refusal):
         ),
         (
             HOME.replace('"bulk"', '"bulkk"'),
-            "home.toml:6: apps.up.kind: unknown application `bulkk`\n\nhint: did you mean `bulk`?",
+            "home.toml:6: apps.up.kind: unknown kind of application `bulkk`\n\n"
+            "hint: did you mean `bulk`?",
         ),
         (
             HOME.replace('kind = "bulk"', ""),
@@ -414,7 +415,7 @@ def test_values_made_in_python_name_their_place():
     with pytest.raises(ScenarioError) as caught:
         Scenario(path={"rate": "1/1 Mbit/s"}, apps={"x": {"kind": "bulc"}})
     assert str(caught.value) == (
-        'Scenario(apps={"x": {"kind": …}}): unknown application `bulc`\n\n'
+        'Scenario(apps={"x": {"kind": …}}): unknown kind of application `bulc`\n\n'
         "hint: did you mean `bulk`?"
     )
 
@@ -497,3 +498,112 @@ def test_a_value_of_another_type_is_said_in_the_words_of_toml(refusal, line, pro
     error = refusal(f"{line}\n{home}")
     ending = f"\n\nhint: {hint}" if hint else ""
     assert error == f"home.toml:1: {problem}{ending}"
+
+
+REMOVALS = [
+    ("", {"sets": ["apps.upp=off"]}, "--set: apps.upp"),
+    ("", {"sets": ["apps.upp=false"]}, "--set: apps.upp"),
+    ("", {"sets": ['apps={upp = "off"}']}, "--set: apps.upp"),
+    ("", {"vary": ["apps.upp=off"]}, "--vary: apps.upp"),
+    ('[vary]\nwho = [{label = "all"}, {apps.upp = "off"}]\n', {}, "home.toml:9: apps.upp"),
+]
+
+
+@pytest.mark.parametrize(("loops", "changes", "where"), REMOVALS)
+def test_the_removal_of_an_unknown_application_is_refused(refusal, loops, changes, where):
+    message = refusal(HOME + loops, **changes)
+    assert message == f"{where}: unknown application `upp`\n\nhint: did you mean `up`?"
+
+
+def test_a_file_that_removes_an_unknown_application_is_refused(refusal):
+    message = refusal('extends = "bufferbloat"\n[apps]\npign = "off"\n')
+    said = "home.toml:3: apps.pign: unknown application `pign`\n\nhint: did you mean `ping`?"
+    assert message == said
+
+
+def test_a_file_without_a_scenario_below_it_removes_nothing(refusal):
+    message = refusal(HOME.replace("[apps.up]", '[apps]\nping = "off"\n[apps.up]'))
+    assert message.startswith("home.toml:6: apps.ping: unknown application `ping`\n\nhint: a file ")
+
+
+@pytest.mark.parametrize("change", [lambda one: one.set("apps.upp", "off"),
+                                    lambda one: one.but(apps={"upp": False})])  # fmt: skip
+def test_python_refuses_the_removal_of_an_unknown_application(change):
+    with pytest.raises(ScenarioError, match=r"apps\.upp: unknown application `upp`"):
+        change(Scenario.from_toml(HOME))
+
+
+@pytest.mark.parametrize("option", [{}, {"sets": ["apps.b=off"]}])
+def test_an_application_that_its_loop_adds_may_be_off_there_and_by_an_option(tmp_path, option):
+    path = tmp_path / "home.toml"
+    path.write_text(HOME + '[vary]\napps.b = ["off", {kind = "ping"}]\n')
+    trials = changes_of.load(path, **option).trials
+    assert [len(one.spec.apps) for one in trials] == ([1] if option else [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('hosts.hom = "off"', "home.toml:2: hosts.hom: `off` is not a table"),
+        ('vary."path.rtx" = "off"', "home.toml:2: vary.path.rtx: `off` is not a list"),
+        ('path.modme = "off"', "home.toml:2: path.modme: unknown key `modme`"),
+    ],
+)
+def test_no_other_table_removes_a_member_by_off(refusal, line, message):
+    assert refusal(f'extends = "bufferbloat"\n{line}\n').startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ('qdisc = "pie"\nqueue = "codel"', "home.toml:4: path.queue"),
+        ('up.queue = "pie"\nup.qdisc = "codel"', "home.toml:3: path.up.queue"),
+        ('down = {queue = "pie", qdisc = "pie"}', "home.toml:3: path.down.queue"),
+        ('modem = {rate = "2/1 Mbit/s", queue = "pie", qdisc = "pie"}', ":3: path.modem.queue"),
+    ],
+)
+def test_a_discipline_under_both_of_its_names_is_refused(refusal, line, where):
+    message = refusal(third(line))
+    said = "`queue` and `qdisc` are two names of one key, and both are given"
+    assert message.endswith(f"{where}: {said}\n\nhint: write `qdisc` alone")
+
+
+def test_a_step_of_a_linked_loop_with_both_names_is_refused(refusal):
+    loop = '[vary]\nx = [{path.up.queue = "pie", path.up.qdisc = "codel"}]\n'
+    said = "home.toml:9: vary.x: `queue` and `qdisc` are two names of one key"
+    assert refusal(HOME + loop).startswith(said)
+
+
+def test_either_name_of_the_discipline_changes_the_extended_scenario(tmp_path):
+    path = tmp_path / "home.toml"
+    path.write_text('extends = "bufferbloat"\npath.queue = "pie"\n')
+    for address in ("path.up.qdisc", "path.up.queue"):
+        (trial,) = changes_of.load(path, sets=[f"{address}=codel"]).trials
+        assert [link.qdisc.kind for link in trial.spec.links] == ["codel", "pie"]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("pfifo,,pie", 2), ("pfifo,pie,", 3), (",pie", 1), (" , ", 1)]
+)
+def test_an_empty_value_of_vary_is_refused(refusal, text, number):
+    for address in ("path.qdisc", "V_aqm"):
+        message = refusal(HOME, vary=[f"{address}={text}"])
+        said = (
+            f"--vary {address}: value {number} of `{text.strip()}` is empty\n\nhint: write a value"
+        )
+        assert message.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"), [("upload", "up"), ("download", "down"), ("Upstream", "up")]
+)
+def test_common_words_for_a_direction_are_answered_with_its_word(refusal, said, meant):
+    text = HOME.replace('direction = "up"', f'direction = "{said}"')
+    problem = f"home.toml:7: apps.up.direction: unknown word `{said}`"
+    assert refusal(text) == f"{problem}\n\nhint: did you mean `{meant}`?"
+
+
+def test_an_unknown_kind_of_application_is_not_called_an_unknown_application(refusal):
+    message = refusal(HOME, sets=["apps.up.kind=bulkk"])
+    said = "--set: apps.up.kind: unknown kind of application `bulkk`"
+    assert message == f"{said}\n\nhint: did you mean `bulk`?"

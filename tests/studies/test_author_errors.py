@@ -149,7 +149,9 @@ def test_what_follows_from_numbers_that_are_none_yet_is_no_slip(asked):
 
 def test_a_broken_scenario_of_a_study_is_named_by_its_own_line(asked):
     status, told, _ = asked("claims", "home.toml", 'kind = "voip"', 'kind = "vip"')
-    assert status == 2 and "error: home.toml:10: apps.call.kind: unknown application" in told
+    assert (
+        status == 2 and "error: home.toml:10: apps.call.kind: unknown kind of application" in told
+    )
 
 
 def test_claims_without_numbers_of_their_own_are_found_out(tiny):

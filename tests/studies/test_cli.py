@@ -70,7 +70,9 @@ def test_reproduce_counts_before_it_runs(tiny, tmp_path, capsys):
         (["reproduce", "kua2018"], "did you mean `kua2017`"),
         (["reproduce", "kua2017", "--figure", "7"], "there is no figure `7`"),
         (["claims", "kua2017", "--id", "0-99"], "there is no claim `0-99`"),
-        (["claims", "--id", "0-99"], "there is no claim `0-99`"),
+        (["claims", "kua2017", "--id", "0-99"], "hint: there are 0-01 to 0-49\n"),
+        (["claims", "--id", "0-99"], "there is no claim `0-99`\n\nhint: there are 0-01 to 0-49\n"),
+        (["claims", "--id", "0-7"], "hint: did you mean `0-07`?"),
         (["claims", "kua2017", "--seeds", "none"], "seeds"),
     ],
 )

@@ -12,6 +12,7 @@ from dataclasses import replace
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier
 from aqmlab.api import Request
+from aqmlab.planning.without_defaults import without_defaults
 
 
 def distinct(setup: Setup, tier: Tier) -> tuple[Setup, dict[str, str]]:
@@ -24,7 +25,7 @@ def distinct(setup: Setup, tier: Tier) -> tuple[Setup, dict[str, str]]:
     for name in setup.gateways:
         case = GatewayCase(tier, name, setup.shares(name)[0])
         (trial,) = Request(setup.whole([case], 1)).plan().trials
-        other = first.setdefault(trial.text, name)
+        other = first.setdefault(without_defaults(trial.spec).text(), name)
         if other != name:
             equal[name] = other
     kept = {name: one for name, one in setup.gateways.items() if name not in equal}

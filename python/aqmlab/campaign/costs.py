@@ -17,7 +17,8 @@ from aqmlab.engines.trial_spec import TrialSpec
 def cost(trial: Trial, seconds: float | None = None) -> float:
     """The approximate cost of `seconds` simulated seconds of a trial, or of the whole trial.
 
-    The cost grows with this time and with the number of bits that the links can carry meanwhile.
+    The cost grows with this time and with the number of bits that the applications can send
+    meanwhile, which the slowest link of each route bounds.
     """
     duration_s, bps = _facts(trial.spec)
     length_s = duration_s if seconds is None else seconds
@@ -31,6 +32,13 @@ def simulated_s(trial: Trial) -> float:
 
 @lru_cache(maxsize=100_000)
 def _facts(text: str) -> tuple[float, float]:
-    """A trial's duration in seconds, and the sum of its links' rates in bit/s."""
+    """A trial's duration in seconds, and the sum of the rates of its bottlenecks in bit/s.
+
+    A bottleneck is the slowest link of a route. Other links, such as a home network of 1 Gbit/s or
+    the wire between a gateway and a modem, never carry more than the bottlenecks.
+    """
     spec = TrialSpec.read(text)
-    return spec.duration_s, float(sum(link.rate_bps for link in spec.links))
+    rates = [link.rate_bps for link in spec.links]
+    routes = (route.links for app in spec.apps for route in (app.up, app.down) if route.links)
+    bottlenecks = {min(links, key=rates.__getitem__) for links in routes}
+    return spec.duration_s, float(sum(rates[at] for at in bottlenecks))

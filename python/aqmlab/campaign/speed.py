@@ -2,12 +2,15 @@
 
 Every run of a campaign stores its measurements in the user's cache, by engine and version. A
 prediction uses only measurements from this machine. Without measurements, there is no prediction.
+Without measurements of the same scenario, the pace and the size are the medians over all other
+scenarios, because a single campaign with many or unusual trials would otherwise decide.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -18,7 +21,9 @@ from aqmlab.campaign.costs import cost, simulated_s
 from aqmlab.campaign.store.folder import Trial
 from aqmlab.engines import registry
 
-_FILE = "speed.json"
+_FILE = "speeds.json"
+"""The file in the cache. `speed.json` of earlier versions has costs in another unit."""
+
 _MOST_SCENARIOS = 200
 """The maximum number of scenarios in the cache for each `Lot.key`; the most recent ones stay."""
 
@@ -133,14 +138,12 @@ def note(lot: Lot, busy_s: float, stored: Sequence[Trial], stored_bytes: int) ->
 
 def _expected(lot: Lot, scenarios: Mapping[str, _Measured]) -> Expected | None:
     alike = scenarios.get(lot.scenario)
-    known = [alike] if alike else list(scenarios.values())
-    all_cost = sum(one.cost for one in known)
-    if not all_cost:
+    known = [one for one in ([alike] if alike else scenarios.values()) if one.cost]
+    if not known:
         return None
-    busy_s = sum(map(cost, lot.trials)) * sum(one.busy_s for one in known) / all_cost
-    stored_s = sum(one.stored_s for one in known) or 1
-    stored_bytes = sum(one.stored_bytes for one in known) / stored_s
-    stored_bytes *= sum(map(simulated_s, lot.trials))
+    busy_s = median(one.busy_s / one.cost for one in known) * sum(map(cost, lot.trials))
+    sizes = [one.stored_bytes / one.stored_s for one in known if one.stored_s]
+    stored_bytes = median(sizes or [0.0]) * sum(map(simulated_s, lot.trials))
     if not (busy_s <= _MOST_S and stored_bytes <= _MOST_STORED_BYTES):
         return None  # the file in the cache is not ours
     return Expected(busy_s, stored_bytes, sum(one.trials for one in known), bool(alike))

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from aqmlab import studies
 from aqmlab.api import complete
-from aqmlab.base.errors import suggestion
 from aqmlab.base.failures import RequestError
 from aqmlab.base.numerals import number
 from aqmlab.cli import console
 from aqmlab.cli.parameters.claims import ClaimsParameters
 from aqmlab.cli.reproduce import Workers, count, execute, one_engine, print_forecast
 from aqmlab.studies import preflight
-from aqmlab.studies.claims import FAILS, judge
+from aqmlab.studies.claims import FAILS, claims_hint, judge
 from aqmlab.studies.laboratory import Asked, Laboratory
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def _studies(name: str | None, ids: list[str] | None) -> list[Study]:
     known = [claim for one in every for claim in one.claims]
     for claim in ids:
         if claim not in known:
-            raise RequestError(f"there is no claim `{claim}`", suggestion(claim, known))
+            raise RequestError(f"there is no claim `{claim}`", claims_hint(claim, known))
     return [one for one in every if any(claim in one.claims for claim in ids)]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,12 +104,50 @@ def span(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
+_MOST_COLUMNS = 20
+"""The maximum number of conditions whose loops are found; the time grows with its square."""
+
+
 def _product(trials: Sequence[PlannedTrial] | Sequence[Trial]) -> str:
-    """The number of values of each condition, and the number of seeds."""
-    names = dict.fromkeys(name for one in trials for name in one.conditions)
-    counts = [f"{len({str(one.conditions.get(name)) for one in trials})} {name}" for name in names]
+    """The number of values of each loop and the number of seeds, whose product is that of `trials`.
+
+    Conditions that vary together are one loop, such as `2 down, up`. If trials of the product are
+    absent, such as experiments of a TEACUP config that are left out, there is no product.
+    """
+    names = list(dict.fromkeys(name for one in trials for name in one.conditions))
+    points = {tuple(str(one.conditions.get(name)) for name in names) for one in trials}
     seeds = len({one.seed for one in trials})
-    return " × ".join([*counts, count_text(seeds, "seed")])
+    loops = _loops(points, len(names)) if len(names) <= _MOST_COLUMNS else [[*range(len(names))]]
+    counts = [len(_values(points, loop)) for loop in loops]
+    own_seeds = count_text(seeds, "seed")
+    if math.prod(counts) * seeds != len(trials):
+        return f"combinations of {', '.join([*names, own_seeds])}"
+    named = [", ".join(names[at] for at in loop) for loop in loops]
+    parts = [f"{count} {name}" for count, name in zip(counts, named, strict=True)]
+    return " × ".join([*parts, own_seeds])
+
+
+def _loops(points: Collection[tuple[str, ...]], columns: int) -> list[list[int]]:
+    """The columns of each loop. Two columns are of one loop if some pair of their values is absent.
+
+    `points` are the combinations of values of all columns.
+    """
+    loops: list[list[int]] = []
+    for column in range(columns):
+        own = [loop for loop in loops if any(_is_linked(points, one, column) for one in loop)]
+        joined = sorted(one for loop in own for one in loop)
+        loops = [loop for loop in loops if loop not in own]
+        loops.append([*joined, column])
+    return sorted(loops)
+
+
+def _is_linked(points: Collection[tuple[str, ...]], one: int, other: int) -> bool:
+    pairs = len(_values(points, (one, other)))
+    return pairs < len(_values(points, (one,))) * len(_values(points, (other,)))
+
+
+def _values(points: Iterable[tuple[str, ...]], columns: Sequence[int]) -> set[tuple[str, ...]]:
+    return {tuple(point[at] for at in columns) for point in points}
 
 
 def _grouped(number: float) -> str:

@@ -12,7 +12,7 @@ from aqmlab.households.household import Household, build
 from aqmlab.scenario import loading as scenarios
 from aqmlab.scenario import merge
 from aqmlab.scenario.builtin_files import BuiltinFiles
-from aqmlab.scenario.merge import Layer
+from aqmlab.scenario.merge import Keys, Layer
 
 MARKS = ("people", "things")
 """The tables that distinguish a household's file from a scenario's."""
@@ -111,14 +111,34 @@ def _extended(layer: Layer, above: tuple[str, ...]) -> Layer:
         raise ScenarioError(place, f"`{parent}` extends itself")
     lower = merge.read_toml(builtin_text(parent), f"{parent}.toml")
     below = _extended(lower, (*above, parent))
-    return Layer(_over(below.data, layer.data), {**below.origins, **layer.origins}, layer.source)
+    merged = _over(below.data, layer.data, layer, ())
+    return Layer(merged, {**below.origins, **layer.origins}, layer.source)
 
 
-def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Merges `above` over `below`. A member set to "off" is removed."""
+_REMOVED = {"people": "person", "things": "device", "devices": "device"}
+"""The tables whose members "off" removes, each with the word for one member."""
+
+
+def _over(
+    below: Mapping[str, Any], above: Mapping[str, Any], layer: Layer, keys: Keys
+) -> dict[str, Any]:
+    """Merges `above` over `below`. A member set to "off" is removed.
+
+    `above` are the tables of `layer` at `keys`. Raises `ScenarioError` for a person or a device
+    that is to be removed and that `below` does not have. Any other member that `below` does not
+    have keeps the value "off", so the checks of its value or of its name refuse it.
+    """
     made = dict(below)
     for key, value in above.items():
+        own = (*keys, key)
         lower = made.get(key)
-        both = isinstance(value, Mapping) and isinstance(lower, Mapping)
-        made[key] = _over(lower, value) if both else value  # type: ignore[arg-type]
-    return {key: value for key, value in made.items() if value != "off"}
+        if value != "off":
+            both = isinstance(value, Mapping) and isinstance(lower, Mapping)
+            made[key] = _over(lower, value, layer, own) if both else value  # type: ignore[arg-type]
+        elif key in made:
+            del made[key]
+        elif keys and keys[-1] in _REMOVED:
+            raise ScenarioError.unknown(layer.where(own), _REMOVED[keys[-1]], key, below)
+        else:
+            made[key] = value
+    return made

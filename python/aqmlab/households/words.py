@@ -265,11 +265,17 @@ def _longest(tokens: Sequence[str]) -> tuple[int, str] | None:
 _MOST_WORDS = 6
 
 
+_WORK = ("video meeting", "browsing", "cloud upload")
 _INSTEAD = {
-    "couple": "two adults", "twins": "two children", "family": "two adults and two children",
-    "phone": "phone call", "telephone": "telephone call",
+    "couple": ("two adults",), "twins": ("two children",),
+    "family": ("two adults and two children",),
+    "phone": ("phone call",), "telephone": ("telephone call",),
+    "working": _WORK, "work": _WORK, "works": _WORK,
 }  # fmt: skip
-"""The words to write instead of words that are not in the vocabulary."""
+"""The words to write instead of words that are not in the vocabulary.
+
+Work has several words, because it can be any of several activities.
+"""
 
 
 def _unknown(tokens: Sequence[str], clause: str) -> BadValueError:
@@ -282,7 +288,7 @@ def _unknown(tokens: Sequence[str], clause: str) -> BadValueError:
     if tokens[0].isdecimal():
         hint = "write numbers with the digits 0 to 9"
     elif tokens[0] in _INSTEAD:
-        hint = f"write `{_INSTEAD[tokens[0]]}`"
+        hint = "write " + " or ".join(f"`{words}`" for words in _INSTEAD[tokens[0]])
     elif meant is not None:
         hint = f"did you mean `{meant}`?"
     else:

@@ -6,7 +6,7 @@ parses as TOML, and otherwise text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from aqmlab.base.errors import ScenarioError, shown
@@ -81,11 +81,19 @@ def _split(text: str, option: str) -> tuple[str, str]:
 
 
 def _values(address: str, text: str) -> list[TomlValue]:
-    """The values in `text`, which commas separate outside brackets and quotes.
+    """The values in `text`; none in an empty text.
 
     >>> _values("path.qdisc", 'pfifo,{kind = "pie", limit = 9},20 ms')
     ['pfifo', {'kind': 'pie', 'limit': 9}, '20 ms']
     """
+    parts = _parts(text)
+    refuse_empty_value(parts, text, f"--vary {shown(address)}")
+    read = _notation(address).read
+    return [read(part) for part in parts if part]
+
+
+def _parts(text: str) -> list[str]:
+    """The parts of `text`, which commas separate outside brackets and quotes."""
     parts, depth, quote, escaped = [""], 0, "", False
     for char in text:
         if escaped:
@@ -100,8 +108,17 @@ def _values(address: str, text: str) -> list[TomlValue]:
             parts.append("")
         else:
             parts[-1] += char
-    read = _notation(address).read
-    return [read(part.strip()) for part in parts if part.strip()]
+    return [part.strip() for part in parts]
+
+
+def refuse_empty_value(parts: Sequence[str], text: str, where: str) -> None:
+    """Raises `ScenarioError` if one of the `parts` of the list `text` is empty.
+
+    A list without any value is left to the caller, who knows what the list must hold.
+    """
+    if len(parts) > 1 and "" in parts:
+        problem = f"value {parts.index('') + 1} of `{shown(text)}` is empty"
+        raise ScenarioError(where, problem, "write a value between two commas, and none at the end")
 
 
 def assignment_text(one: Assignment) -> str:
@@ -119,5 +136,8 @@ def variation_text(one: Variation) -> str:
 
 def _listed(address: str, value: TomlValue) -> str:
     # A second value is appended, because an open quote or bracket in `value` would contain it.
-    is_plain = isinstance(value, str) and _values(address, f"{value},0") == [value, 0]
-    return str(value) if is_plain else _notation(address).write(value)
+    notation = _notation(address)
+    is_plain = isinstance(value, str) and (
+        _parts(f"{value},0") == [value, "0"] and value != "" and notation.read(value) == value
+    )
+    return str(value) if is_plain else notation.write(value)

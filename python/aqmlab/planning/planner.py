@@ -36,6 +36,7 @@ from aqmlab.planning.overrides import (
     with_vary,
 )
 from aqmlab.planning.plan import MOST_RESOLVED, Plan, PlannedTrial, Seedless
+from aqmlab.planning.without_defaults import without_defaults
 from aqmlab.scenario import conflicts, merge, sweep, toml_writer
 from aqmlab.scenario import seeds as seed_numbers
 from aqmlab.scenario.column_names import TrialNames
@@ -157,6 +158,7 @@ def _from_layer(found: Found, asked: _Requested) -> Plan:
         change = merge.from_address(one.address, one.value, "--set")
         fixed.append(_Set(f"--set {one.address}", change))
         refuse_unknown_app(layer, one.address, "--set")
+        merge.refuse_unknown_removals(layer, change)
     if asked.duration is not None:
         change = merge.from_address("duration", plain(asked.duration), "--duration")
         fixed.append(_Set("--duration", change))
@@ -212,9 +214,10 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
         _refuse_condition_of_engines(_names_of(loops))
     for loop in loops:
         for step in loop.steps:
-            for address, _ in step.changes:
+            for address, value in step.changes:
                 place = loop_place(layer, loop.name)
                 refuse_unknown_app(layer, address, place)
+                merge.refuse_unknown_removals(layer, merge.from_address(address, value, place))
     seeds = seed_numbers.numbers(scenario.seeds)
     try:
         count = sweep.combinations(loops, len(seeds), len(engines.names))
@@ -230,7 +233,7 @@ def _plan(found: Found, fixed: Layer, engines: Engines) -> Plan:
     effects = conflicts.Effects(loops)
     for point in sweep.points(loops):
         resolved = resolve_point(changes, point, engines)
-        effects.note(point.picks, resolved.spec)
+        effects.note(point.picks, without_defaults(resolved.spec))
         _refuse_too_much(len(resolved.spec.apps), count, layer.where(("vary",)))
         warnings.update(dict.fromkeys(resolved.warnings))
         seedless = Seedless(resolved.spec)

@@ -20,11 +20,14 @@ from aqmlab.scenario.parameters import Parameter, Plain
 
 FAMILIES = {
     "disciplines": "discipline",
-    "apps": "application",
+    "apps": "kind of application",
     "tcp": "congestion control",
     "profiles": "host profile",
 }
-"""The families of kinds, each with the word for one kind in messages."""
+"""The families of kinds, each with the word for one kind in messages.
+
+An application has a name of its own, so the word for its kind is another.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,9 @@ class Param:
             return parsed
         word = str(value) if isinstance(value, (str, int, float)) else shown(value)
         if word not in self.choices:
+            meant = _DIRECTIONS.get(word.lower())
+            if meant in self.choices:
+                raise BadValueError(f"unknown word `{shown(word)}`", f"did you mean `{meant}`?")
             raise BadValueError.unknown("word", word, self.choices)
         return word
 
@@ -91,6 +97,12 @@ class Param:
         return parameters.spelled(parameters.of_base_units(self.type, value))
 
 
+_DIRECTIONS = {
+    **dict.fromkeys(("upload", "uploading", "upstream", "uplink", "out"), "up"),
+    **dict.fromkeys(("download", "downloading", "downstream", "downlink", "in"), "down"),
+    **dict.fromkeys(("bidirectional", "duplex", "up/down", "down/up"), "both"),
+}
+"""Other common words for directions, each with the word of a parameter."""
 _NEAREST = {
     "sqm": "cake",
     "fq": "sfq",

@@ -123,7 +123,7 @@ def _leaves(change: Layer) -> list[Keys]:
     return [
         keys
         for keys, value in merge.leaves(change.data)
-        if not (keys[0] == "apps" and len(keys) == 2 and value in ("off", False))
+        if not (keys[0] == "apps" and len(keys) == 2 and merge.is_removal(value))
     ]
 
 

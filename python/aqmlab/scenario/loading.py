@@ -78,11 +78,14 @@ def _read(text: str, source: str, folder: Path | None, depth: int) -> Layer:
     layer = merge.from_toml(text, source)
     parent = layer.data.pop("extends", None)
     if parent is None:
+        merge.refuse_unknown_removals(None, layer)
         return layer
     place = layer.where(("extends",))
     if depth >= _MOST_ANCESTORS:
         raise ScenarioError(place, f"more than {_MOST_ANCESTORS} scenarios extend each other")
-    return merge.merge(_parent(parent, place, folder, depth), layer)
+    base = _parent(parent, place, folder, depth)
+    merge.refuse_unknown_removals(base, layer)
+    return merge.merge(base, layer)
 
 
 def _parent(name: Any, place: str, folder: Path | None, depth: int) -> Layer:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
-from aqmlab.base.errors import ScenarioError, shown
+from aqmlab.base.errors import ScenarioError, shown, suggestion
 from aqmlab.base.text_files import MOST_BYTES
 from aqmlab.scenario import toml_positions
 from aqmlab.scenario.normalise import (
@@ -26,6 +26,7 @@ from aqmlab.scenario.normalise import (
     Origin,
     expand,
     of_both_ways,
+    refuse_two_names,
     step_changes,
 )
 from aqmlab.scenario.notation import MOST_NESTING, Table, refuse_deep_nesting
@@ -45,6 +46,8 @@ __all__ = [
     "leaves",
     "merge",
     "read_toml",
+    "refuse_two_names",
+    "refuse_unknown_removals",
     "split_address",
     "step_changes",
     "uncovered",
@@ -185,10 +188,49 @@ def merge(base: Layer, over: Layer) -> Layer:
         fixed = [".".join(keys) for keys, _ in leaves(over.data)]
         data["vary"] = uncovered(data["vary"], fixed)
     if isinstance(data.get("apps"), dict):
-        data["apps"] = {
-            name: app for name, app in data["apps"].items() if app != "off" and app is not False
-        }
+        data["apps"] = {name: app for name, app in data["apps"].items() if not is_removal(app)}
     return Layer(data, {**base.origins, **over.origins}, over.source or base.source)
+
+
+def is_removal(app: object) -> bool:
+    """Returns whether a member of `apps` is "off" or false, which removes the application."""
+    return app is False or (isinstance(app, str) and app == "off")
+
+
+def refuse_unknown_removals(base: Layer | None, over: Layer) -> None:
+    """Raises `ScenarioError` if `over` removes an application that `base` does not have.
+
+    An application that a loop of `base` adds counts as well. `base` is `None` if `over` is a file
+    that extends no scenario. `merge` itself ignores such a removal, because two changes of one
+    trial may remove the same application.
+    """
+    apps = over.data.get("apps")
+    removed = [name for name, app in apps.items() if is_removal(app)] if _is_table(apps) else []
+    known = _app_names(base) if removed and base is not None else {}
+    for name in removed:
+        if name not in known:
+            hint = "a file without `extends` has no application to remove; leave the line out"
+            problem = f"unknown application `{shown(name)}`"
+            raise ScenarioError(
+                over.where(("apps", name)),
+                problem,
+                hint if base is None else suggestion(name, known),
+            )
+
+
+def _app_names(layer: Layer) -> dict[str, None]:
+    """The names of the applications in the tables and in the loops `apps.NAME` of `layer`."""
+    apps, vary = layer.data.get("apps"), layer.data.get("vary")
+    names = [name for name, app in apps.items() if not is_removal(app)] if _is_table(apps) else []
+    for address, values in vary.items() if _is_table(vary) else ():
+        root, _, name = address.partition(".")
+        if root == "apps" and isinstance(values, list) and any(map(_is_table, values)):
+            names.append(name)
+    return dict.fromkeys(names)
+
+
+def _is_table(value: object) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(value, Mapping)
 
 
 def _merged(base: Any, over: Any) -> Any:

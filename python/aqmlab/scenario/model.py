@@ -259,14 +259,17 @@ class Scenario(Value):
     def but(self, **changes: Any) -> Scenario:
         """A copy of this scenario with some members changed: `home.but(path={"rtt": "20 ms"})`."""
         refuse_deep(changes, "")
-        over = merge.expand(merge.Layer(plain(changes)))
-        return build(merge.merge(merge.Layer(self.to_dict()), over))
+        return self._changed(merge.expand(merge.Layer(plain(changes))))
 
     def set(self, address: str, value: Any) -> Scenario:
         """A copy of this scenario with one member changed: `home.set("path.qdisc", "fq_codel")`."""
         refuse_deep(value, address)
-        over = merge.from_address(address, plain(value), "")
-        return build(merge.merge(merge.Layer(self.to_dict()), over))
+        return self._changed(merge.from_address(address, plain(value), ""))
+
+    def _changed(self, over: merge.Layer) -> Scenario:
+        base = merge.Layer(self.to_dict())
+        merge.refuse_unknown_removals(base, over)
+        return build(merge.merge(base, over))
 
 
 def build(layer: merge.Layer) -> Scenario:

@@ -8,7 +8,7 @@ Origins are also copied, so messages name the keys as the user wrote them.
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -198,6 +198,11 @@ def of_both_ways(keys: Keys) -> tuple[Keys, Keys]:
 _BOTH_WAYS = (*BOTH_WAYS, "queue")
 
 
+_TWO_NAMES = BadValueError(
+    "`queue` and `qdisc` are two names of one key, and both are given", "write `qdisc` alone"
+)
+
+
 def _expand_path(layer: Layer) -> None:
     path = layer.data["path"]
     _expand_ways(layer, path, ("path",))
@@ -206,10 +211,15 @@ def _expand_path(layer: Layer) -> None:
 
 
 def _expand_ways(layer: Layer, path: Table, above: Keys) -> None:
-    for way in (path, path.get("down"), path.get("up")):
+    for prefix, way in (
+        (above, path),
+        ((*above, "down"), path.get("down")),
+        ((*above, "up"), path.get("up")),
+    ):
         if isinstance(way, dict) and "queue" in way:
-            prefix = above if way is path else (*above, "down" if way is path["down"] else "up")
-            way.setdefault("qdisc", way.pop("queue"))
+            if "qdisc" in way:
+                raise _TWO_NAMES.at(layer.where((*prefix, "queue")))
+            way["qdisc"] = way.pop("queue")
             _copy_origins(layer, (*prefix, "queue"), (*prefix, "qdisc"))
     for key in BOTH_WAYS:
         if key in path:
@@ -296,6 +306,16 @@ def _vary_leaves(table: Mapping[str, Any], above: Keys = ()) -> Iterator[tuple[K
             yield from _vary_leaves(member, (*above, key))
         else:
             yield (*above, key), member
+
+
+def refuse_two_names(addresses: Iterable[str]) -> None:
+    """Raises `BadValueError` if two of the addresses name one discipline by both of its names."""
+    named = set(addresses)
+    for address in named:
+        keys = address.split(".")
+        renamed = ".".join("qdisc" if key == "queue" else key for key in keys)
+        if keys[0] == "path" and renamed != address and renamed in named:
+            raise _TWO_NAMES
 
 
 def step_changes(step: Mapping[str, Any]) -> Table:

@@ -136,6 +136,7 @@ def _changes(step: Mapping[str, Any]) -> Table:
         raise BadValueError("a step sets nothing", 'write { label = "A", path.rtt = "20 ms" }')
     if len(changes) > _MOST_CHANGES:
         raise BadValueError(f"a step sets {len(changes)} values, {_MOST_CHANGES} at most")
+    merge.refuse_two_names(changes)
     return changes
 
 

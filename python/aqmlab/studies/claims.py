@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from aqmlab.base.errors import shown
+from aqmlab.base.errors import shown, suggestion
 from aqmlab.base.failures import RequestError
 from aqmlab.base.numerals import count_text
 from aqmlab.studies.checks import (
@@ -209,6 +209,31 @@ class Claims(list[Claim]):
         if any(one.number == claim.number for one in self):
             raise RequestError(f"two claims have the number `{claim.number}`")
         self.append(claim)
+
+
+def claims_hint(number: str, known: Iterable[str]) -> str:
+    """A hint for an unknown `number`: the claim that is meant, or the ranges that exist.
+
+    >>> claims_hint("0-1", ["0-01", "0-02"]), claims_hint("0-9", ["0-01", "0-02", "M-01"])
+    ('did you mean `0-01`?', 'there are 0-01 to 0-02')
+    >>> claims_hint("9-9", ["0-01", "0-02", "M-01"])
+    'there are 0-01 to 0-02, M-01'
+    """
+    numbers = list(known)
+    meant = [one for one in numbers if _unpadded(one) == _unpadded(number)]
+    if meant or not all("-" in one for one in numbers):
+        return suggestion(number, meant or numbers)
+    ranges: dict[str, list[str]] = {}
+    for one in numbers:  # in the order of the study
+        ranges.setdefault(one.rpartition("-")[0], []).append(one)
+    prefix = number.rpartition("-")[0]
+    wanted = [ranges[prefix]] if prefix in ranges else ranges.values()
+    told = (f"{own[0]} to {own[-1]}" if len(own) > 1 else own[0] for own in wanted)
+    return f"there are {', '.join(told)}" if numbers else suggestion(number, numbers)
+
+
+def _unpadded(number: str) -> str:
+    return re.sub(r"(?<![0-9])0+(?=[0-9])", "", number.lower())
 
 
 def _place(claim: Claim) -> list[tuple[int, str]]:

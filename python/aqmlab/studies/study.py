@@ -17,7 +17,7 @@ from aqmlab.base.failures import RequestError
 from aqmlab.base.text_files import file_text
 from aqmlab.scenario import loading
 from aqmlab.studies.author_errors import SourcePlace, function_at
-from aqmlab.studies.claims import Claim
+from aqmlab.studies.claims import Claim, claims_hint
 from aqmlab.studies.draw import Figure
 
 _T = TypeVar("_T")
@@ -155,8 +155,8 @@ class Study:
         """
         for number in numbers:
             if number not in self.claims:
-                hint = suggestion(number, self.claims)
-                raise RequestError(f"study {self.name}: there is no claim `{number}`", hint)
+                problem = f"study {self.name}: there is no claim `{number}`"
+                raise RequestError(problem, claims_hint(number, self.claims))
         return [one for key, one in self.claims.items() if not numbers or key in numbers]
 
     def place_of_claim(self, claim: Claim) -> SourcePlace:

@@ -29,6 +29,7 @@ from aqmlab.planning.teacup.experiment_trial import resolved_trial
 from aqmlab.planning.teacup.functions import SCALARS
 from aqmlab.planning.teacup.sizes import MOST_SAID, said
 from aqmlab.planning.teacup.vocabulary import Config
+from aqmlab.planning.without_defaults import without_defaults
 from aqmlab.scenario.quantities import Duration
 
 _SHAPER_BEHIND = ("name", "rate_bps", "qdisc", "overhead", "shaper", "pipe_delay_ns")
@@ -121,7 +122,7 @@ def _plan(config: Config, source: str, asked: ConfigChanges) -> Plan:
             left_out[str(missing)] = left_out.get(str(missing), 0) + 1
             effects.note(experiment.picks, {"left out": experiment.id})
             continue
-        effects.note(experiment.picks, spec)
+        effects.note(experiment.picks, without_defaults(spec))
         resolved += len(spec.apps) + len(spec.links)
         for name, own in ends.items():
             varied |= {name} if addresses.setdefault(name, own) != own else set()

@@ -5,8 +5,8 @@ Source: TEACUP v1.1 `routersetup.py`; tc(8), ipfw(8).
 A FreeBSD router has dummynet's disciplines, named `*_freebsd` in scenarios. A Linux router has the
 kernel's disciplines. Its PIE follows kernels 3.14 to 5.0, unless `TPCONF_linux_kern_router` names
 5.5 or later. The PIE of kernels 5.1 to 5.4 is not modelled. Its FQ-CoDel follows kernels 3.5 to
-4.6, unless that setting names 4.7 or later. Any other name refers to a discipline of aqmlab, so
-`V_aqm=pie_rfc8033` is also valid.
+4.6, unless that setting names 4.7 or later. Without the setting, a warning states this assumption.
+Any other name refers to a discipline of aqmlab, so `V_aqm=pie_rfc8033` is also valid.
 """
 
 from __future__ import annotations
@@ -59,6 +59,22 @@ def choose(
     extra = args.text("queue_disc_params", "")
     params |= _extra(kind, extra, linux, args.where, warn)
     return KindSpec(kind=kind.name, params=params)
+
+
+def assumed_kernel(args: Arguments) -> str | None:
+    """The assumption about the kernel of a Linux router whose kernel the config does not state.
+
+    Returns `None` if the discipline of `args` is the same under every kernel.
+    """
+    disc = args.text("queue_disc", "fifo").strip().lower()
+    if disc not in _OLDER:
+        return None
+    until, older = _OLDER[disc]
+    version = ".".join(map(str, until))
+    return (
+        f"the kernel of the Linux router is taken to be older than {version}, so `{disc}` is"
+        f" `{older}`; TPCONF_linux_kern_router = '{version}' makes it `{disc}`"
+    )
 
 
 def _kind_name(disc: str, size: str, linux: bool, kernel: tuple[int, int] | None) -> str:

@@ -289,6 +289,10 @@ def _add_link(network: Network, config: Config, queue: Queue, args: Arguments, w
         qdisc = disciplines.choose(args, rate_bps, linux, network.hosts.router_kernel, config.warn)
     except BadValueError as problem:
         raise problem.at(f"{args.where}: queue_disc") from None
+    if linux and network.hosts.router_kernel is None:
+        assumption = disciplines.assumed_kernel(args)
+        if assumption is not None:
+            config.warn(f"{config.source}: {assumption}")
     taken = [link.name for link in network.links]
     name = way if way not in taken else f"{way}-{queue.router}-{queue.id}"
     number = 2
