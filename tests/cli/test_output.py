@@ -21,6 +21,7 @@ from aqmlab.base.escaped_json import escaped_json
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.campaign.store import own_files
 from aqmlab.cli import spp, status_of
+from aqmlab.page import builder
 from aqmlab.planning import change_text
 from aqmlab.results import captures
 from aqmlab.scenario.fields import Qdisc
@@ -122,6 +123,51 @@ def test_no_command_writes_over_a_file_of_a_campaign(folder, name, capsys, tmp_p
     with pytest.raises(RequestError):
         captures.write(spec_of("pie"), str(folder / "tables" / "x"), "sim")
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == whole
+
+
+@pytest.mark.parametrize("name", ["tables", "trials", "tables/flows", "tables/a/b/c/d/e/f"])
+def test_no_command_begins_a_folder_among_the_files_of_a_campaign(
+    folder, name, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.toml").write_text(SCENARIO.replace('"1 s"', '"2 s"'), encoding="utf-8")
+    (tmp_path / "link").symlink_to(folder)
+    whole = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for out in (str(folder / name), f"link/{name}"):
+        commands = [
+            ["run", "other.toml", "--out", out, "--no-report"],
+            ["run", "other.toml", "--out", out, "--dry-run"],
+            ["reproduce", "kua2017", "--figure", "3b", "--seeds", "1", "--out", out],
+            ["page", "--no-open", "--folder", out],
+            ["export", str(folder), "--csv", "--out", out],
+        ]
+        for command in commands:
+            assert status_of(command) == 2, command
+            told = capsys.readouterr().err
+            assert "is reserved for " in told and f"of the campaign in {folder}" in told
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == whole
+    assert status_of(["verify", str(folder)]) == 0
+
+
+def test_the_folder_of_the_page_is_a_folder_that_can_be_written(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(builder, "_simulator", lambda: b"")
+    (tmp_path / "file").write_text("mine")
+    for place, problem in (
+        (tmp_path / "file", "is a file, not a folder"),
+        (tmp_path / "file" / "x", "cannot be written"),
+        ("/proc/x", "cannot be written"),
+    ):
+        assert status_of(["page", "--no-open", "--folder", str(place)]) == 2
+        told = capsys.readouterr().err
+        assert f"{place}: {problem}" in told and "hint: give another with `--folder DIR`" in told
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_the_page_is_a_file_or_a_folder(tmp_path, capsys):
+    both = ["--out", str(tmp_path / "a.html"), "--folder", str(tmp_path / "b")]
+    assert status_of(["page", "--no-open", *both]) == 2
+    assert "so `--out` has no effect" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["answer.csv", "report.html", "export/flows.csv", "tables.csv"])
