@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from aqmlab.base.failures import LabError
+from aqmlab.base.failures import DamagedError, LabError
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.store import dataset
 from aqmlab.cli import status_of
@@ -399,3 +399,66 @@ def test_an_unfinished_campaign_ends_with_the_same_bytes_or_says_what_is_damaged
             assert str(folder) in error.problem
         else:
             assert bytes_of(folder) == bytes_of(whole), f"{fault.__name__} {path}"
+
+
+def make_pipe(path, other, chance):
+    """Replaces a file by a named pipe, which an ordinary read would wait for without end."""
+    path.unlink()
+    os.mkfifo(path)
+
+
+def spoil_when_sealed(monkeypatch, folder, fault):
+    """Lets a fault act on a table of the first chunk as soon as the chunk is sealed."""
+    path = folder / "tables" / "flows" / "chunk=0000" / "rows.parquet"
+    keep = dataset.Dataset._keep_record
+
+    def kept(self, chunk, record):
+        is_new = chunk not in self._records
+        keep(self, chunk, record)
+        if is_new and chunk == 0:
+            fault(path, None, random.Random(1))
+
+    monkeypatch.setattr(dataset.Dataset, "_keep_record", kept)
+    return path
+
+
+@pytest.mark.parametrize("fault", [flip, truncate, extend, delete, make_folder, make_pipe])
+@pytest.mark.parametrize("apps", [(FEW, FEW), (FEW, HOME)], ids=["alike", "unlike"])
+def test_a_sealed_table_damaged_while_its_campaign_runs_is_named(
+    tmp_path, monkeypatch, fault, apps
+):
+    """If chunks have unlike columns, the files of sealed chunks are also rewritten at the end."""
+    specs = [
+        ({"rtt": seed}, spec_of("pie", apps=apps[seed > 2], seed=seed)) for seed in range(1, 5)
+    ]
+    folder = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        path = spoil_when_sealed(patch, folder, fault)
+        with pytest.raises(DamagedError) as caught:
+            campaigns.run(campaign_of(specs), folder, jobs=1)
+    assert caught.value.status == 2
+    assert f"{path}: is damaged: " in caught.value.problem
+    assert f"remove {folder / 'tables'}/*/chunk=0000 and run" in caught.value.hint
+    for one in folder.glob("tables/*/chunk=0000"):
+        shutil.rmtree(one)
+    assert campaigns.run(campaign_of(specs), folder, jobs=1).run == 2
+    load(folder).verify()
+    campaigns.run(campaign_of(specs), tmp_path / "undamaged", jobs=1)
+    assert bytes_of(folder) == bytes_of(tmp_path / "undamaged")
+
+
+def test_a_file_that_changes_before_its_rewrite_gets_no_valid_checksum(tmp_path, monkeypatch):
+    specs = [
+        ({"rtt": seed}, spec_of("pie", apps=(FEW, HOME)[seed > 2], seed=seed))
+        for seed in range(1, 5)
+    ]
+    path = tmp_path / "out" / "tables" / "app_series" / "chunk=0000" / "rows.parquet"
+    rewrite_table = dataset._rewrite
+
+    def spoiled(file, *more):
+        shutil.copy(file.parents[1] / "chunk=0001" / file.name, file)
+        rewrite_table(file, *more)
+
+    monkeypatch.setattr(dataset, "_rewrite", spoiled)
+    with pytest.raises(DamagedError, match="is damaged: its contents are not those recorded"):
+        campaigns.run(campaign_of(specs), tmp_path / "out", jobs=1)

@@ -64,6 +64,20 @@ def test_round_trips_of_captures_are_shown_whole_in_any_terminal(monkeypatch, co
     assert "…" not in shown
 
 
+def test_captures_without_packets_have_no_flows(home, capsys):
+    assert status_of(["pcap", "home.toml", "--duration", "1 s", "--name", "a"]) == 0
+    (home / "empty.pcap").write_bytes((home / "a-home.pcap").read_bytes()[:24])
+    capsys.readouterr()
+    for pair in (("empty.pcap", "a-wan.pcap"), ("a-home.pcap", "empty.pcap"), ("empty.pcap",) * 2):
+        assert status_of(["spp", *pair]) == 0
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert "no packet is in both captures, so there are no flows" in told.err
+        assert "first matched: 0" in told.err
+        assert status_of(["spp", *pair, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["flows"] == {}
+
+
 def test_a_capture_that_cannot_be_written_is_named(home, capsys):
     assert status_of(["pcap", "home.toml", "--duration", "1 s", "--name", "no/such/x"]) == 2
     assert "error: no/such/x-home.pcap: cannot be written: " in capsys.readouterr().err
