@@ -457,3 +457,28 @@ def test_a_file_that_changes_before_its_rewrite_gets_no_valid_checksum(tmp_path,
     with pytest.raises(DamagedError) as caught:
         campaigns.run(unlike_chunks(), tmp_path / "out", jobs=1)
     assert f"{path}: is damaged: it has " in caught.value.problem
+
+
+@pytest.mark.parametrize("fault", [make_folder, make_pipe])
+@pytest.mark.parametrize("name", ["00001.trial", "chunk=0000.json"])
+def test_what_is_in_place_of_a_trial_file_is_named_before_the_trials_run(
+    whole, tmp_path, monkeypatch, fault, name
+):
+    folder = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(dataset.Dataset, "complete", lambda self: (_ for _ in ()).throw(SystemExit))
+        patch.setattr("aqmlab.campaign.store.folder.Folder.remove_parts", lambda *_: None)
+        with pytest.raises(SystemExit):
+            campaigns.run(the_campaign(), folder, jobs=1)
+    if name == "00001.trial":  # otherwise the record alone states that its trials are finished
+        (folder / "trials" / "chunk=0000.json").unlink()
+    path = folder / "trials" / name
+    fault(path, None, None)
+    for _ in range(2):
+        with pytest.raises(DamagedError) as caught:
+            campaigns.run(the_campaign(), folder, jobs=1)
+        assert f"{path}: is damaged: " in caught.value.problem
+        assert caught.value.hint.startswith("remove it, and run the campaign's command again")
+    path.rmdir() if path.is_dir() else path.unlink()
+    campaigns.run(the_campaign(), folder, jobs=1)
+    assert bytes_of(folder) == bytes_of(whole)

@@ -25,6 +25,7 @@ from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.same_campaign import refuse_other
 from aqmlab.campaign.scheduler import Progress, RunReport, Silence, run_all
 from aqmlab.campaign.speed import Lot
+from aqmlab.campaign.store import layout
 from aqmlab.campaign.store.dataset import Dataset, RecordedResults, lost_trials, write_records
 from aqmlab.campaign.store.folder import Folder, Trial, campaign_key, digest_of
 from aqmlab.campaign.store.layout import CATALOGUE
@@ -118,6 +119,8 @@ def run(
             if (only is None or one.id in only) and not dataset.has(one)
         ]
         for damaged, problem in dataset.damaged.items():
+            if layout.is_special(damaged):  # the result of the trial could not be stored
+                raise folder.damaged(damaged, problem)
             progress.damaged(f"{damaged}: is damaged: {problem}; its trials run again")
         progress.begin(campaign.trials, left)
         with dataset.recording():
