@@ -27,9 +27,9 @@ from aqmlab.campaign.scheduler import Progress, RunReport, Silence, run_all
 from aqmlab.campaign.speed import Lot
 from aqmlab.campaign.store import layout
 from aqmlab.campaign.store.dataset import Dataset, RecordedResults, lost_trials, write_records
-from aqmlab.campaign.store.folder import Folder, Trial, campaign_key, digest_of
+from aqmlab.campaign.store.folder import Folder, Trial, campaign_key
 from aqmlab.campaign.store.layout import CATALOGUE
-from aqmlab.campaign.store.manifest import CampaignFacts, Manifest, before_results
+from aqmlab.campaign.store.manifest import CampaignFacts, Manifest, before_results, digest_of
 from aqmlab.campaign.store.sql_views import catalogue
 from aqmlab.campaign.store.table_files import table_files, tables_in
 from aqmlab.campaign.task import Order
