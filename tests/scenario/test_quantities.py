@@ -1,5 +1,7 @@
 """Quantities in the notation of users, and their values in base units."""
 
+import math
+
 import pytest
 from aqmlab.base.errors import BadValueError
 from aqmlab.scenario import number_text, parameters
@@ -209,3 +211,10 @@ def test_any_value_is_read_or_refused(value):
             read(value)
         except BadValueError as problem:
             assert problem.problem
+
+
+@pytest.mark.parametrize("zero", [-0.0, "-0", "-0.0", "-0 %", "-1e-400"])
+def test_the_negative_zero_is_zero(zero):
+    for share in (Share.parse(zero), Share(-0.0)):
+        assert str(share) == "0 %" and math.copysign(1.0, share.fraction) == 1.0
+    assert str(number_text.number(zero)) == "0.0"

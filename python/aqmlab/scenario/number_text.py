@@ -104,7 +104,7 @@ def count(value: object) -> int:
 
 
 def number(value: object) -> float:
-    """Reads a number or a percentage.
+    """Reads a number or a percentage. The negative zero is zero.
 
     >>> number(0.05), number("5 %")
     (0.05, 0.05)
@@ -115,7 +115,7 @@ def number(value: object) -> float:
         found = parts[0] / 100 if parts and parts[1] == "%" else None
     if found is None:
         raise BadValueError(f"`{shown(value)}` is not a number", 'write 0.05 or "5 %"')
-    return float(found)
+    return float(found) or 0.0  # otherwise -0.0 would be another condition
 
 
 def flag(value: object) -> bool:
