@@ -1,6 +1,7 @@
 """Output to the terminal and to files, in any encoding and in a campaign's folder."""
 
 import csv
+import errno
 import io
 import json
 import os
@@ -168,6 +169,26 @@ def test_the_page_is_a_file_or_a_folder(tmp_path, capsys):
     assert status_of(["page", "--no-open", *both]) == 2
     assert "so `--out` has no effect" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_an_export_to_a_full_disk_says_how_to_repeat_it(folder, tmp_path, capsys, monkeypatch):
+    command = ["export", str(folder), "--csv", "--out", str(tmp_path / "out")]
+    sync, calls = os.fsync, []
+
+    def full_later(handle):
+        calls.append(handle)
+        if len(calls) == 5:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full_later)
+        assert status_of(command) == 2
+    told = capsys.readouterr().err
+    assert "the disk is full" in told
+    assert "hint: free some space and run the same command again with `--force`" in told
+    assert status_of(command) == 2
+    assert status_of([*command, "--force"]) == 0
 
 
 @pytest.mark.parametrize("name", ["answer.csv", "report.html", "export/flows.csv", "tables.csv"])

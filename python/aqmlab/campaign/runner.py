@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import structs
 
-from aqmlab.base.failures import RequestError
+from aqmlab.base.failures import DiskError, RequestError
 from aqmlab.base.versions import build
 from aqmlab.campaign import speed
 from aqmlab.campaign.executor import TrialExecutor, adapted
@@ -100,13 +100,25 @@ def run(
     table, or if another process runs the campaign. Raises `DiskError` if a file cannot be written,
     and `LabError` if the executor fails. Finished trials are kept.
     """
-    folder = Folder(path)
+    try:
+        return _run(campaign, Folder(path), jobs, executor, progress or Silence(), only)
+    except DiskError as error:
+        raise error.if_full("to continue from here") from error
+
+
+def _run(
+    campaign: Campaign,
+    folder: Folder,
+    jobs: int | None,
+    executor: Executor | TrialExecutor | None,
+    progress: Progress,
+    only: Collection[str] | None,
+) -> RunReport:
     refuse_other(campaign, folder)
     place = None if executor is None else adapted(executor)
     _refuse_far(campaign, place)
-    progress = progress or Silence()
     if _is_complete(campaign, folder):
-        follow(campaign, path)
+        follow(campaign, folder.path)
         folder.clear_finished()
         return RunReport()
     with folder.locked():
