@@ -72,7 +72,7 @@ EDITS = [
         "`trials.0.conditions.queue`: expected a finite number, not `inf`",
     ),
     ((*FIRST, "seed"), "x", "`trials.0.seed`: expected `int`, not `x`"),
-    ((*FIRST, "seed"), True, "`trials.0.seed`: expected `int`, not `True`"),
+    ((*FIRST, "seed"), True, "`trials.0.seed`: expected `int`, not `true`"),
     ((*FIRST, "seed"), 10**30, "`trials.0.seed`: expected `int` <= 9223372036854775807, not `10"),
     ((*FIRST, "links"), {"sideways": {}}, "`trials.0.links.sideways`: expected `down` or `up`"),
     ((*FIRST, "links", "up"), {"mbit": 1}, "`trials.0.links.up.queue` is missing"),

@@ -61,7 +61,8 @@ class Param:
             parsed = parameters.READERS[self.type](value)
             self._check(parameters.base_units(parsed), value)
             return parsed
-        word = str(value) if isinstance(value, (str, int, float)) else shown(value)
+        is_plain = isinstance(value, (str, int, float)) and not isinstance(value, bool)
+        word = str(value) if is_plain else shown(value)
         if word not in self.choices:
             raise BadValueError.unknown("word", word, self.choices)
         return word

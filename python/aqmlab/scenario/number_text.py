@@ -92,6 +92,8 @@ def count(value: object) -> int:
     (490, 490)
     """
     found = plain(value)
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        found = Decimal(int(value))  # also beyond `LARGEST`, which `whole` refuses
     if found is None:
         parts = split(value)
         found = parts[0] if parts and parts[1].lower() in NOUNS else None
