@@ -171,6 +171,19 @@ def test_the_page_is_a_file_or_a_folder(tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
+def test_the_place_of_a_report_is_checked_before_it_is_drawn(folder, capsys, monkeypatch):
+    monkeypatch.setattr("aqmlab.report.figures.draw", lambda *_: pytest.fail("it was drawn"))
+    assert status_of(["report", str(folder), "--out", str(folder)]) == 2
+    assert f"{folder}: cannot be written: it is a folder" in capsys.readouterr().err
+
+
+def test_an_error_of_sql_repeats_only_a_part_of_the_statement(folder, capsys):
+    sql = f"SELECT CAST('{'x' * 3_000}' AS INT) FROM flows"
+    assert status_of(["query", str(folder), sql]) == 2
+    told = capsys.readouterr().err
+    assert "Could not convert string 'xxx" in told and len(told) < 700
+
+
 def test_an_export_to_a_full_disk_says_how_to_repeat_it(folder, tmp_path, capsys, monkeypatch):
     command = ["export", str(folder), "--csv", "--out", str(tmp_path / "out")]
     sync, calls = os.fsync, []
