@@ -88,7 +88,7 @@ def test_more_jobs_than_there_may_be_files_are_fewer_jobs(home):
         ("pipe.json", "pipe.json: it is not a regular file"),
         ("empty.json", "the file names no `address`"),
         ("tcp://x:y", "`tcp://x:y` is not an address with a port number"),
-        ("odd.json", "`odd` is not an address with a port number"),
+        ("odd.json", "missing port number in address 'odd'"),
     ],
 )
 def test_an_address_of_no_cluster_is_said_in_words_and_no_more(home, address, problem):

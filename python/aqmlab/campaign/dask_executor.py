@@ -169,8 +169,10 @@ def _connected(address: str) -> Any:
         scheduler = _named_in(Path(address)) if address.endswith(".json") else address
         try:
             get_address_host_port(scheduler)
-        except ValueError:  # its text is about Python's numbers
-            reason = f"`{shown(scheduler)}` is not an address with a port number"
+        except ValueError as error:
+            reason = str(error)
+            if "address" not in reason:  # it is about Python's numbers
+                reason = f"`{shown(scheduler)}` is not an address with a port number"
             problem = f"--cluster {address}: no scheduler can be reached: {reason}"
             raise RequestError(problem, hint) from None
         if scheduler.startswith("tls:"):
