@@ -85,7 +85,7 @@ def test_errors_of_files_keep_the_words_of_files(tmp_path):
     ("scenario", "given", "said"),
     [
         (None, {}, "scenario: `None` is not a scenario"),
-        ({"path": {}}, {}, "scenario: `{'path': {}}` is not a scenario"),
+        ({"path": {}}, {}, "scenario: `{path = {}}` is not a scenario"),
         ("bufferbloat", {"progress": 3}, "progress: `3` does not report progress"),
     ],
 )

@@ -195,7 +195,8 @@ def test_a_full_disk_ends_with_a_sentence_and_loses_nothing(tmp_path, monkeypatc
     ):
         patch.setattr(Path, "open", open_unless_full)
         campaigns.run(campaign_of(grid(seeds=(1, 2))), folder, jobs=1)
-    assert "the same command" in caught.value.hint and caught.value.status == 2
+    assert "run the same command again to continue from here" in caught.value.hint
+    assert caught.value.status == 2
     kept = sorted(path.name for path in (folder / "trials").iterdir())
     assert kept == ["00000.trial", "00001.trial", "00002.trial"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from aqmlab.base.failures import LabError
+from aqmlab.base.failures import DamagedError, LabError
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.store import dataset
 from aqmlab.cli import status_of
@@ -399,3 +399,86 @@ def test_an_unfinished_campaign_ends_with_the_same_bytes_or_says_what_is_damaged
             assert str(folder) in error.problem
         else:
             assert bytes_of(folder) == bytes_of(whole), f"{fault.__name__} {path}"
+
+
+def make_pipe(path, other, chance):
+    """Replaces a file by a named pipe, which an ordinary read would wait for without end."""
+    path.unlink()
+    os.mkfifo(path)
+
+
+def unlike_chunks():
+    """A campaign of two chunks. Only the second has the column `extra` in the table `summary`.
+
+    At the end, the file of the first chunk is therefore rewritten.
+    """
+    specs = (spec_of("pie", apps=FEW, seed=seed) for seed in (1, 2))
+    more = (spec_of("pie", apps=FEW, seed=seed, extra="yes") for seed in (3, 4))
+    return campaign_of([({"rtt": spec.seed}, spec) for spec in (*specs, *more)])
+
+
+@pytest.mark.parametrize("fault", [flip, truncate, extend, delete, make_folder, make_pipe])
+@pytest.mark.parametrize("table", ["flows", "summary"])
+def test_a_sealed_table_damaged_while_its_campaign_runs_is_named(
+    tmp_path, monkeypatch, fault, table
+):
+    folder = tmp_path / "out"
+    path = folder / "tables" / table / "chunk=0000" / "rows.parquet"
+    seal = dataset.Dataset._seal
+
+    def sealed(self, chunk):
+        is_new = chunk not in self._records
+        seal(self, chunk)
+        if is_new and chunk == 0:
+            fault(path, None, random.Random(1))
+
+    with monkeypatch.context() as patch, pytest.raises(DamagedError) as caught:
+        patch.setattr(dataset.Dataset, "_seal", sealed)
+        campaigns.run(unlike_chunks(), folder, jobs=1)
+    assert caught.value.status == 2
+    assert f"{path}: is damaged: " in caught.value.problem
+    assert f"remove {folder / 'tables'}/*/chunk=0000 and run" in caught.value.hint
+    for one in folder.glob("tables/*/chunk=0000"):
+        shutil.rmtree(one)
+    assert campaigns.run(unlike_chunks(), folder, jobs=1).run == 2
+    campaigns.run(unlike_chunks(), tmp_path / "undamaged", jobs=1)
+    assert bytes_of(folder) == bytes_of(tmp_path / "undamaged")
+
+
+def test_a_file_that_changes_before_its_rewrite_gets_no_valid_checksum(tmp_path, monkeypatch):
+    path = tmp_path / "out" / "tables" / "summary" / "chunk=0000" / "rows.parquet"
+    rewrite_table = dataset._rewrite
+
+    def spoiled(file, *more):
+        shutil.copy(file.parents[1] / "chunk=0001" / file.name, file)
+        rewrite_table(file, *more)
+
+    monkeypatch.setattr(dataset, "_rewrite", spoiled)
+    with pytest.raises(DamagedError) as caught:
+        campaigns.run(unlike_chunks(), tmp_path / "out", jobs=1)
+    assert f"{path}: is damaged: it has " in caught.value.problem
+
+
+@pytest.mark.parametrize("fault", [make_folder, make_pipe])
+@pytest.mark.parametrize("name", ["00001.trial", "chunk=0000.json"])
+def test_what_is_in_place_of_a_trial_file_is_named_before_the_trials_run(
+    whole, tmp_path, monkeypatch, fault, name
+):
+    folder = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(dataset.Dataset, "complete", lambda self: (_ for _ in ()).throw(SystemExit))
+        patch.setattr("aqmlab.campaign.store.folder.Folder.remove_parts", lambda *_: None)
+        with pytest.raises(SystemExit):
+            campaigns.run(the_campaign(), folder, jobs=1)
+    if name == "00001.trial":  # otherwise the record alone states that its trials are finished
+        (folder / "trials" / "chunk=0000.json").unlink()
+    path = folder / "trials" / name
+    fault(path, None, None)
+    for _ in range(2):
+        with pytest.raises(DamagedError) as caught:
+            campaigns.run(the_campaign(), folder, jobs=1)
+        assert f"{path}: is damaged: " in caught.value.problem
+        assert caught.value.hint.startswith("remove it, and run the campaign's command again")
+    path.rmdir() if path.is_dir() else path.unlink()
+    campaigns.run(the_campaign(), folder, jobs=1)
+    assert bytes_of(folder) == bytes_of(whole)

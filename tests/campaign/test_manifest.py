@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 from aqmlab.base.checksums import with_checksum
 from aqmlab.base.failures import RequestError
-from aqmlab.campaign.store.manifest import read
+from aqmlab.campaign.store.manifest import digest_of, read
 from aqmlab.campaign.store.trial_file import TrialIdentity, encode, spec_digest
 from aqmlab.cli import status_of
 from aqmlab.results.results import load
-from support.campaigns import is_whole, write_members
+from support.campaigns import is_whole, rewrite_manifest, write_members
 
 GONE = object()
 OURS = TrialIdentity("home", "trial-0", "sim", spec_digest("{}"))
@@ -46,6 +46,18 @@ EDITS = [
     (("trials",), 5, "`trials`: expected `array`, not `5`"),
     (("trials",), [1], "`trials.0`: expected `object`, not `1`"),
     (("trials",), [], "`trials`: expected `array` of length >= 1, not `[]`"),
+    (("apps",), {}, "`apps`: the application `"),
+    (("digest",), "0" * 16, "`digest`: it is `0000000000000000`, and "),
+    (
+        (*FIRST, "links", "up", "queue"),
+        "x" * 256,
+        "`trials.0.links.up.queue`: expected `str` of length <= 255, not",
+    ),
+    (
+        (*FIRST, "conditions", "queue"),
+        "x" * 10_001,
+        "`trials.0.conditions.queue`: expected `str` of length <= 10000, not",
+    ),
     (FIRST, GONE, "`digests`: 11 are expected, one for each trial"),
     ((*FIRST, "conditions"), GONE, "`trials.0.conditions` is missing"),
     ((*FIRST, "conditions"), [1], "`trials.0.conditions`: expected `object`, not `[1]`"),
@@ -60,7 +72,7 @@ EDITS = [
         "`trials.0.conditions.queue`: expected a finite number, not `inf`",
     ),
     ((*FIRST, "seed"), "x", "`trials.0.seed`: expected `int`, not `x`"),
-    ((*FIRST, "seed"), True, "`trials.0.seed`: expected `int`, not `True`"),
+    ((*FIRST, "seed"), True, "`trials.0.seed`: expected `int`, not `true`"),
     ((*FIRST, "seed"), 10**30, "`trials.0.seed`: expected `int` <= 9223372036854775807, not `10"),
     ((*FIRST, "links"), {"sideways": {}}, "`trials.0.links.sideways`: expected `down` or `up`"),
     ((*FIRST, "links", "up"), {"mbit": 1}, "`trials.0.links.up.queue` is missing"),
@@ -108,6 +120,34 @@ def test_every_command_that_reads_results_refuses_it(damaged, capsys, command):
     folder = damaged(*FIRST, "seed", value="x")
     assert status_of([command[0], str(folder), *command[1:]]) == 2
     assert "manifest.json: is damaged: `trials.0.seed`" in capsys.readouterr().err
+
+
+def test_digests_that_the_trials_do_not_have_are_refused(home_results, tmp_path, capsys):
+    folder = tmp_path / "forged"
+    shutil.copytree(home_results.path, folder)
+    manifest = home_results.manifest
+    digests = ["0" * 16, *manifest.digests[1:]]
+    digest = digest_of((trial.id for trial in manifest.trials), digests)
+    rewrite_manifest(folder, digests=digests, digest=digest)
+    for command in (["verify"], ["show"], ["report"], ["export", "--csv"]):
+        assert status_of([command[0], str(folder), *command[1:]]) == 2
+        problem = f"has the digest {manifest.digests[0]}, and 0000000000000000 in the manifest"
+        assert problem in capsys.readouterr().err, command
+
+
+def test_an_application_of_the_tables_that_the_manifest_lacks_is_refused(
+    home_results, tmp_path, capsys
+):
+    folder = tmp_path / "forged"
+    shutil.copytree(home_results.path, folder)
+    members = json.loads((folder / "manifest.json").read_text("utf-8"))
+    for trial in members["trials"]:
+        trial["rtt_base_ms"] = {}
+    write_members(folder, members | {"apps": {}})
+    for command in ("show", "report"):
+        assert status_of([command, str(folder)]) == 2
+        told = capsys.readouterr().err
+        assert "is damaged: the application `" in told and "is not in the manifest" in told
 
 
 def test_a_manifest_is_written_as_it_was_read(home_results):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 from aqmlab.base.checksums import checksum_of
+from aqmlab.campaign.store.manifest import digest_of
 from aqmlab.cli import console, spp, status_of
 from aqmlab.engines.engine import Prepared
 from aqmlab.results import captures
@@ -64,6 +65,35 @@ def test_round_trips_of_captures_are_shown_whole_in_any_terminal(monkeypatch, co
     assert "…" not in shown
 
 
+def test_captures_without_packets_have_no_flows(home, capsys):
+    assert status_of(["pcap", "home.toml", "--duration", "1 s", "--name", "a"]) == 0
+    (home / "empty.pcap").write_bytes((home / "a-home.pcap").read_bytes()[:24])
+    capsys.readouterr()
+    for pair in (("empty.pcap", "a-wan.pcap"), ("a-home.pcap", "empty.pcap"), ("empty.pcap",) * 2):
+        assert status_of(["spp", *pair]) == 0
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert "no packet is in both captures, so there are no flows" in told.err
+        assert "first matched: 0" in told.err
+        assert status_of(["spp", *pair, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["flows"] == {}
+
+
+def test_a_full_disk_is_named_with_what_to_do(home, capsys, monkeypatch):
+    def full(_):
+        def run(*_, captures):
+            raise OSError(f"{captures[1]}: No space left on device (os error 28)")
+
+        return run
+
+    monkeypatch.setattr(captures, "load_runner", full)
+    assert status_of(["pcap", "home.toml", "--name", "a"]) == 2
+    told = capsys.readouterr().err
+    assert "error: a-wan.pcap: the disk is full\n" in told
+    assert "hint: free some space and run the same command again\n" in told
+    assert not list(home.glob("*pcap*"))
+
+
 def test_a_capture_that_cannot_be_written_is_named(home, capsys):
     assert status_of(["pcap", "home.toml", "--duration", "1 s", "--name", "no/such/x"]) == 2
     assert "error: no/such/x-home.pcap: cannot be written: " in capsys.readouterr().err
@@ -92,6 +122,11 @@ def test_packets_of_another_trial_than_the_recorded_one_are_refused(home, capsys
     files = json.loads((home / "out/manifest.json").read_text("utf-8"))["files"]
     files[path.relative_to(home / "out").as_posix()] = list(checksum_of(path))
     rewrite_manifest(home / "out", files=files)
+    assert status_of(["pcap", "out"]) == 2
+    assert f"has the digest 0123456789abcdef, and {own} in" in capsys.readouterr().err
+    digests = ["0123456789abcdef"] * rows.height
+    digest = digest_of(rows["trial"], digests)
+    rewrite_manifest(home / "out", digests=digests, digest=digest)
     for command in (["pcap", "out"], ["export", "out", "--teacup", "--out", "teacup"]):
         capsys.readouterr()
         assert status_of(command) == 1

@@ -1,6 +1,7 @@
 """Output to the terminal and to files, in any encoding and in a campaign's folder."""
 
 import csv
+import errno
 import io
 import json
 import os
@@ -21,6 +22,7 @@ from aqmlab.base.escaped_json import escaped_json
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.campaign.store import own_files
 from aqmlab.cli import spp, status_of
+from aqmlab.page import builder
 from aqmlab.planning import change_text
 from aqmlab.results import captures
 from aqmlab.scenario.fields import Qdisc
@@ -122,6 +124,84 @@ def test_no_command_writes_over_a_file_of_a_campaign(folder, name, capsys, tmp_p
     with pytest.raises(RequestError):
         captures.write(spec_of("pie"), str(folder / "tables" / "x"), "sim")
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == whole
+
+
+@pytest.mark.parametrize("name", ["tables", "trials", "tables/flows", "tables/a/b/c/d/e/f"])
+def test_no_command_begins_a_folder_among_the_files_of_a_campaign(
+    folder, name, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.toml").write_text(SCENARIO.replace('"1 s"', '"2 s"'), encoding="utf-8")
+    (tmp_path / "link").symlink_to(folder)
+    whole = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for out in (str(folder / name), f"link/{name}"):
+        commands = [
+            ["run", "other.toml", "--out", out, "--no-report"],
+            ["run", "other.toml", "--out", out, "--dry-run"],
+            ["reproduce", "kua2017", "--figure", "3b", "--seeds", "1", "--out", out],
+            ["page", "--no-open", "--folder", out],
+            ["export", str(folder), "--csv", "--out", out],
+        ]
+        for command in commands:
+            assert status_of(command) == 2, command
+            told = capsys.readouterr().err
+            assert "is reserved for " in told and f"of the campaign in {folder}" in told
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == whole
+    assert status_of(["verify", str(folder)]) == 0
+
+
+def test_the_folder_of_the_page_is_a_folder_that_can_be_written(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(builder, "_simulator", lambda: b"")
+    (tmp_path / "file").write_text("mine")
+    for place, problem in (
+        (tmp_path / "file", "is a file, not a folder"),
+        (tmp_path / "file" / "x", "cannot be written"),
+        ("/proc/x", "cannot be written"),
+    ):
+        assert status_of(["page", "--no-open", "--folder", str(place)]) == 2
+        told = capsys.readouterr().err
+        assert f"{place}: {problem}" in told and "hint: give another with `--folder DIR`" in told
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_the_page_is_a_file_or_a_folder(tmp_path, capsys):
+    both = ["--out", str(tmp_path / "a.html"), "--folder", str(tmp_path / "b")]
+    assert status_of(["page", "--no-open", *both]) == 2
+    assert "so `--out` has no effect" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_place_of_a_report_is_checked_before_it_is_drawn(folder, capsys, monkeypatch):
+    monkeypatch.setattr("aqmlab.report.figures.draw", lambda *_: pytest.fail("it was drawn"))
+    assert status_of(["report", str(folder), "--out", str(folder)]) == 2
+    assert f"{folder}: cannot be written: it is a folder" in capsys.readouterr().err
+
+
+def test_an_error_of_sql_repeats_only_a_part_of_the_statement(folder, capsys):
+    sql = f"SELECT CAST('{'x' * 3_000}' AS INT) FROM flows"
+    assert status_of(["query", str(folder), sql]) == 2
+    told = capsys.readouterr().err
+    assert "Could not convert string 'xxx" in told and len(told) < 700
+
+
+def test_an_export_to_a_full_disk_says_how_to_repeat_it(folder, tmp_path, capsys, monkeypatch):
+    command = ["export", str(folder), "--csv", "--out", str(tmp_path / "out")]
+    sync, calls = os.fsync, []
+
+    def full_later(handle):
+        calls.append(handle)
+        if len(calls) == 5:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sync(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full_later)
+        assert status_of(command) == 2
+    told = capsys.readouterr().err
+    assert "the disk is full" in told
+    assert "hint: free some space and run the same command again with `--force`" in told
+    assert status_of(command) == 2
+    assert status_of([*command, "--force"]) == 0
 
 
 @pytest.mark.parametrize("name", ["answer.csv", "report.html", "export/flows.csv", "tables.csv"])

@@ -87,6 +87,7 @@ def test_more_jobs_than_there_may_be_files_are_fewer_jobs(home):
         ("ssh://127.0.0.1:1", "unknown address scheme 'ssh'"),
         ("pipe.json", "pipe.json: it is not a regular file"),
         ("empty.json", "the file names no `address`"),
+        ("tcp://x:y", "`tcp://x:y` is not an address with a port number"),
         ("odd.json", "missing port number in address 'odd'"),
     ],
 )

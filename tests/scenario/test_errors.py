@@ -1,5 +1,6 @@
 """The errors of a scenario: location, problem, allowed values and suggestion."""
 
+import os
 import pickle
 
 import pytest
@@ -386,6 +387,9 @@ def test_command_lines(refusal, changes, message):
         ("/etc/passwd.toml", "`/etc/passwd.toml` is outside the scenario's folder"),
         ("sub/../../x.toml", "`sub/../../x.toml` is outside the scenario's folder"),
         ("link.toml", "`link.toml` is outside the scenario's folder"),
+        ("folder.toml", "`folder.toml` is a folder, not a file"),
+        ("pipe.toml", "`pipe.toml` is a pipe or a device, not a file"),
+        ("a\\u0000b.toml", "`a?b.toml` is not the name of a file"),
         ("nope.toml", "there is no file `nope.toml`"),
         ("nope", "there is no scenario `nope`"),
         ("home.toml", "more than 10 scenarios extend each other"),
@@ -394,6 +398,8 @@ def test_command_lines(refusal, changes, message):
 def test_what_may_be_extended(refusal, tmp_path, name, problem):
     (tmp_path.parent / "x.toml").write_text(HOME)
     (tmp_path / "link.toml").symlink_to(tmp_path.parent / "x.toml")
+    (tmp_path / "folder.toml").mkdir()
+    os.mkfifo(tmp_path / "pipe.toml")
     assert refusal(f'extends = "{name}"\n{HOME}').startswith(f"home.toml:1: extends: {problem}")
 
 
@@ -469,7 +475,7 @@ def test_what_people_at_home_call_things_is_understood(said, meant) -> None:
             'write measure = { from = "5 s" }',
         ),
         (
-            "defaults = true", "defaults: `True` is a switch, not a table",
+            "defaults = true", "defaults: `true` is a switch, not a table",
             'write defaults = { start = "1 s" }',
         ),
         ("title = 3", "title: `3` is a number, not text", "put it in quotes"),
@@ -485,7 +491,7 @@ def test_what_people_at_home_call_things_is_understood(said, meant) -> None:
         ("measure.points = 1.5", "measure.points: `1.5` is not a whole number", None),
         ('measure.points = "x"', "measure.points: `x` is not a whole number", None),
         (
-            "measure.points = true", "measure.points: `True` is a switch, not a number",
+            "measure.points = true", "measure.points: `true` is a switch, not a number",
             "write a whole number",
         ),
         ("measure.points = 0", "measure.points: `0` is not at least 1", None),

@@ -101,7 +101,7 @@ def test_a_modem_has_steps_and_no_share_of_them():
         ('[["0 s", "1 bit/s"]]', "path.down.rate.0: `1 bit/s` is outside the supported range"),
         ('["0 s", "5 Mbit/s"]', "path.down.rate.0: `0 s` is not a time and a rate"),
         ("[]", "path.down.rate: 0 steps are not 1 to 10000"),
-        ('{ file = "x" }', "path.down.rate: `{'file': 'x'}` is not a trace"),
+        ('{ file = "x" }', "path.down.rate: `{file = 'x'}` is not a trace"),
         ('{ trace = "/etc/passwd" }', "`/etc/passwd` is outside the scenario's folder"),
         ('{ trace = "../lte.down" }', "`../lte.down` is outside the scenario's folder"),
         ('{ trace = "none.down" }', "path.down.rate.trace: `none.down` cannot be read"),

@@ -182,6 +182,12 @@ def test_steps_without_labels_are_told_apart_by_parameters(load):
     assert loaded.conditions == ("qdisc", "rtt"), "those of all steps"
 
 
+def test_a_label_is_no_longer_than_a_figure_can_show(load):
+    load(f'home = [{{label = "{"x" * 1_000}", path.rtt = "9 ms"}}]')
+    with pytest.raises(ScenarioError, match="a label has at most 1000 characters"):
+        load(f'home = [{{label = "{"x" * 1_001}", path.rtt = "9 ms"}}]')
+
+
 def test_long_values_are_told_apart(load):
     starts = [[f"{number} s" for number in range(20)] + [f"{last} s"] for last in (20, 21)]
     texts = ", ".join("[" + ", ".join(f'"{one}"' for one in own) + "]" for own in starts)

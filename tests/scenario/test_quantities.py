@@ -1,10 +1,12 @@
 """Quantities in the notation of users, and their values in base units."""
 
+import math
+
 import pytest
 from aqmlab.base.errors import BadValueError
 from aqmlab.scenario import number_text, parameters
 from aqmlab.scenario.fields import RateOrShare
-from aqmlab.scenario.notation import rate_pair
+from aqmlab.scenario.notation import kind_table, rate_pair
 from aqmlab.scenario.quantities import Duration, Rate, Share, Size
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -89,7 +91,7 @@ def test_numbers(text, number):
         (
             Duration.parse,
             True,
-            "`True` is not a duration",
+            "`true` is not a duration",
             'write a number and a unit, such as "40 ms"',
         ),
         (Duration.parse, "-1 s", "`-1 s` is negative", "a duration cannot be below zero"),
@@ -209,3 +211,24 @@ def test_any_value_is_read_or_refused(value):
             read(value)
         except BadValueError as problem:
             assert problem.problem
+
+
+@pytest.mark.parametrize("zero", [-0.0, "-0", "-0.0", "-0 %", "-1e-400"])
+def test_a_count_beyond_all_measure_is_too_large():
+    for text in (99999999999999999999, "99999999999999999999", 10**2_000):
+        with pytest.raises(BadValueError, match="is too large for a count") as caught:
+            number_text.count(text)
+        assert caught.value.hint == f"a count is at most {number_text.LARGEST}"
+
+
+@pytest.mark.parametrize("text", ["memory_limit=4 GB", 'memory_limit="4 GB"'])
+def test_a_unit_stands_beside_its_number_in_a_text(text):
+    with pytest.raises(BadValueError) as caught:
+        kind_table(f"fq_codel {text}")
+    assert caught.value.hint == "write `memory_limit=4GB`, without a space"
+
+
+def test_the_negative_zero_is_zero(zero):
+    for share in (Share.parse(zero), Share(-0.0)):
+        assert str(share) == "0 %" and math.copysign(1.0, share.fraction) == 1.0
+    assert str(number_text.number(zero)) == "0.0"

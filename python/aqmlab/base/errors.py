@@ -11,6 +11,7 @@ import difflib
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+from datetime import date, time
 
 _MOST_WHERE, _HALF = 400, 190
 _MOST_LISTED = 100
@@ -140,8 +141,10 @@ def nearest(got: str, known: Iterable[str]) -> str | None:
 def shown(value: object, most: int = 60) -> str:
     """Formats `value` for a message, on one line of at most `most` characters.
 
-    >>> shown([1, ("a",), {"b": 2.5}]), shown("a\\nb"), shown(list(range(9)), 12)
-    ("[1, ('a',), {'b': 2.5}]", 'a?b', '[0, 1, 2, 3…')
+    Values that TOML has are in the notation of TOML.
+
+    >>> shown([1, ("a",), {"b": True}]), shown("a\\nb"), shown(list(range(9)), 12)
+    ("[1, ('a',), {b = true}]", 'a?b', '[0, 1, 2, 3…')
     """
     text = ""
     for piece in (value,) if isinstance(value, str) else _pieces(value, most):
@@ -167,17 +170,22 @@ _MOST_QUOTED = 256
 _QUOTED = re.compile(f"`([^`]{{{_MOST_QUOTED + 1},}})`")
 
 
-def _pieces(value: object, most: int) -> Iterator[str]:
-    """Yields the output of `repr` in pieces, because nested lists can make it unboundedly long.
+_BARE_KEY = re.compile("[A-Za-z0-9_-]+")
 
-    Long texts are truncated, and long integers are hexadecimal.
+
+def _pieces(value: object, most: int) -> Iterator[str]:
+    """Yields the text of a value in pieces, because nested lists can make it unboundedly long.
+
+    Booleans, tables and dates are in TOML's notation, other values in Python's. Long texts are
+    truncated, and long integers are hexadecimal.
     """
     if isinstance(value, dict):
         yield "{"
         for number, (key, member) in enumerate(value.items()):
             yield ", " if number else ""
-            yield from _pieces(key, most)
-            yield ": "
+            is_bare = isinstance(key, str) and _BARE_KEY.fullmatch(key[: most + 1])
+            yield from (key,) if is_bare else _pieces(key, most)
+            yield " = "
             yield from _pieces(member, most)
         yield "}"
     elif isinstance(value, (list, tuple)):
@@ -188,6 +196,10 @@ def _pieces(value: object, most: int) -> Iterator[str]:
         yield "]" if isinstance(value, list) else ",)" if len(value) == 1 else ")"
     elif isinstance(value, str):
         yield repr(value[: most + 1])
+    elif isinstance(value, bool):
+        yield str(value).lower()
+    elif isinstance(value, (date, time)):  # a date with a time is also a date
+        yield value.isoformat()
     elif isinstance(value, int) and not -(10**most) < value < 10**most:
         yield hex(value)  # Python refuses to write thousands of decimal digits
     else:

@@ -42,6 +42,8 @@ class DiskError(LabError):
     """A file that cannot be written, or for which there is no folder."""
 
     status = 2
+    is_full = False
+    """Whether the disk is full."""
 
     @classmethod
     def of(cls, error: OSError, path: Path, needed: int | None = None) -> DiskError:
@@ -54,7 +56,13 @@ class DiskError(LabError):
             problem += f": {size_text(needed)} were needed"
             free = _free_bytes(path.parent)
             problem += "" if free is None else f", {size_text(free)} are free"
-        return cls(problem, "free some space and run the same command again to continue from here")
+        full = cls(problem, "free some space and run the same command again")
+        full.is_full = True
+        return full
+
+    def if_full(self, more: str) -> DiskError:
+        """This error, whose hint ends with `more` if the disk is full."""
+        return DiskError(self.problem, f"{self.hint} {more}") if self.is_full else self
 
 
 class TrialsError(LabError):

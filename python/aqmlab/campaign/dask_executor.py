@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from aqmlab.base.errors import shown
 from aqmlab.base.failures import LabError, RequestError, describe
 from aqmlab.base.files import open_regular
 from aqmlab.base.versions import build
@@ -160,19 +161,26 @@ def _connected(address: str) -> Any:
         raise RequestError("--cluster: Dask is not installed", INSTALL) from None
     for name in ("distributed", "distributed.client"):  # `distributed` sets its own level
         logging.getLogger(name).setLevel(logging.CRITICAL)  # this module reports the errors
+    hint = "give it as tcp://HOST:8786; `aqmlab cluster` shows how to start one"
     named = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     try:
         # A client that starts with an invalid address, or without certificates, logs errors when it
         # ends.
         scheduler = _named_in(Path(address)) if address.endswith(".json") else address
-        get_address_host_port(scheduler)
+        try:
+            get_address_host_port(scheduler)
+        except ValueError as error:
+            reason = str(error)
+            if "address" not in reason:  # it is about Python's numbers
+                reason = f"`{shown(scheduler)}` is not an address with a port number"
+            problem = f"--cluster {address}: no scheduler can be reached: {reason}"
+            raise RequestError(problem, hint) from None
         if scheduler.startswith("tls:"):
             _refuse_without_certificates(address)
         connect: Callable[..., Any] = Client
         return connect(**named, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError, NotImplementedError) as error:
         problem = f"--cluster {address}: no scheduler can be reached: {describe(error)}"
-        hint = "give it as tcp://HOST:8786; `aqmlab cluster` shows how to start one"
         raise RequestError(problem, hint) from None
 
 

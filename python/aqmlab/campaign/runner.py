@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import structs
 
-from aqmlab.base.failures import RequestError
+from aqmlab.base.failures import DiskError, RequestError
 from aqmlab.base.versions import build
 from aqmlab.campaign import speed
 from aqmlab.campaign.executor import TrialExecutor, adapted
@@ -25,10 +25,11 @@ from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.same_campaign import refuse_other
 from aqmlab.campaign.scheduler import Progress, RunReport, Silence, run_all
 from aqmlab.campaign.speed import Lot
+from aqmlab.campaign.store import layout
 from aqmlab.campaign.store.dataset import Dataset, RecordedResults, lost_trials, write_records
-from aqmlab.campaign.store.folder import Folder, Trial, campaign_key, digest_of
+from aqmlab.campaign.store.folder import Folder, Trial, campaign_key
 from aqmlab.campaign.store.layout import CATALOGUE
-from aqmlab.campaign.store.manifest import CampaignFacts, Manifest, before_results
+from aqmlab.campaign.store.manifest import CampaignFacts, Manifest, before_results, digest_of
 from aqmlab.campaign.store.sql_views import catalogue
 from aqmlab.campaign.store.table_files import table_files, tables_in
 from aqmlab.campaign.task import Order
@@ -99,13 +100,25 @@ def run(
     table, or if another process runs the campaign. Raises `DiskError` if a file cannot be written,
     and `LabError` if the executor fails. Finished trials are kept.
     """
-    folder = Folder(path)
+    try:
+        return _run(campaign, Folder(path), jobs, executor, progress or Silence(), only)
+    except DiskError as error:
+        raise error.if_full("to continue from here") from error
+
+
+def _run(
+    campaign: Campaign,
+    folder: Folder,
+    jobs: int | None,
+    executor: Executor | TrialExecutor | None,
+    progress: Progress,
+    only: Collection[str] | None,
+) -> RunReport:
     refuse_other(campaign, folder)
     place = None if executor is None else adapted(executor)
     _refuse_far(campaign, place)
-    progress = progress or Silence()
     if _is_complete(campaign, folder):
-        follow(campaign, path)
+        follow(campaign, folder.path)
         folder.clear_finished()
         return RunReport()
     with folder.locked():
@@ -118,6 +131,8 @@ def run(
             if (only is None or one.id in only) and not dataset.has(one)
         ]
         for damaged, problem in dataset.damaged.items():
+            if layout.is_special(damaged):  # the result of the trial could not be stored
+                raise folder.damaged(damaged, problem)
             progress.damaged(f"{damaged}: is damaged: {problem}; its trials run again")
         progress.begin(campaign.trials, left)
         with dataset.recording():

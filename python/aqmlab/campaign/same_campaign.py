@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from aqmlab.base.failures import DiskError, RequestError
 from aqmlab.base.numerals import count_text
+from aqmlab.campaign.store import own_files
 from aqmlab.campaign.store.folder import Folder
 from aqmlab.campaign.store.layout import MANIFEST
 from aqmlab.campaign.store.manifest import Manifest
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
 def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None) -> None:
     """Raises `RequestError` if `folder` cannot belong to `campaign`.
 
-    It is then a file, the folder of another campaign, or a folder with results and no manifest. The
-    hint suggests removing the path `remove`, or the folder if `remove` is absent. Raises
-    `DiskError` if the folder cannot be examined.
+    It is then a file, the folder of another campaign, a folder within the tables or trial files of
+    another campaign, or a folder with results and no manifest. The hint suggests removing the path
+    `remove`, or the folder if `remove` is absent. Raises `DiskError` if the folder cannot be
+    examined.
     """
     hint = f"give another folder with `--out DIR`, or remove {remove or 'this one'}"
     try:
@@ -37,6 +39,7 @@ def refuse_other(campaign: Campaign, folder: Folder, remove: Path | None = None)
         raise RequestError(
             f"{folder.path}: is a file, not a folder", "give another with `--out DIR`"
         )
+    own_files.refuse_folder(folder.path)
     if is_new:
         if folder.holds_results():
             raise RequestError(f"{folder.path}: holds results, but no {MANIFEST}", hint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import sys
 from typing import Any
 
@@ -16,6 +17,9 @@ STOPPED = 130
 
 _OF_A_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
 """The values of `errno` that mean a wrong name of a file or folder."""
+
+_UNKNOWN_COMMAND = re.compile(r"No such command '(.*)'\. Did you mean (.*)\?", re.DOTALL)
+"""The option parser's message for an unknown command that resembles others."""
 
 
 def explain(error: BaseException) -> int:
@@ -31,6 +35,10 @@ def explain(error: BaseException) -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     if hasattr(error, "format_message"):  # The option parser found a wrong option.
+        unknown = _UNKNOWN_COMMAND.fullmatch(error.format_message())
+        if unknown is not None:
+            meant = unknown[2].replace("'", "`").replace(", ", " or ")
+            return say(f"no such command `{unknown[1]}`", f"did you mean {meant}?")
         context = getattr(error, "ctx", None)
         usage = "" if context is None else context.get_usage()
         return say(error.format_message().rstrip("."), usage.replace("Usage: ", "", 1) or None)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aqmlab.api import Request, campaign_for, complete, default_folder
-from aqmlab.base.failures import StoppedError
+from aqmlab.base.failures import RequestError, StoppedError
 from aqmlab.campaign import dask_executor, speed
 from aqmlab.campaign import runner as campaigns
 from aqmlab.campaign.pace import Pace
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 def command(given: RunParameters) -> int:
     """Runs `aqmlab run`; returns the exit status."""
+    if given.dry_run and given.as_json:
+        problem = "--dry-run: no trial runs, so `--json` has no results to print"
+        raise RequestError(problem, "leave one of the two out")
     request = Request(
         given.scenario,
         assignments(given.sets or ()),

@@ -103,11 +103,21 @@ def _end(text: str) -> str:
 
 
 def _show(found: Mapping[str, Any]) -> None:
+    """Shows the flows as a table, and the counts of packets below it."""
+    if found["flows"]:
+        _show_flows(found["flows"])
+    else:
+        console.talk("no packet is in both captures, so there are no flows")
+    for name, value in found.items():
+        if name != "flows":
+            console.talk(f"{name.replace('_', ' ')}: {value}")
+
+
+def _show_flows(flows: Mapping[str, Any]) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    flows = found["flows"]
     number_of_flows = len(flows[_WORDS[0]])
     columns = [(name, head) for name, head in _SHOWN if name in flows]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
@@ -126,6 +136,3 @@ def _show(found: Mapping[str, Any]) -> None:
     target.print(table, crop=False, soft_wrap=target.width < table.width)
     if number_of_flows > MOST_ROWS:
         console.talk(f"{number_of_flows - MOST_ROWS} more flows: --json gives all")
-    for name, value in found.items():
-        if name != "flows":
-            console.talk(f"{name.replace('_', ' ')}: {value}")

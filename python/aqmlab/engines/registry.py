@@ -74,11 +74,12 @@ def engine(name: str) -> Engine:
 
 
 def named(text: str, qdisc_sources: str = "kernel", run_on: str = "vm") -> tuple[str, ...]:
-    """The names of the engines in a list such as "sim,kernel", without duplicates.
+    """The names of the engines in a list such as "sim,kernel".
 
     The engine `kernel` runs with each of the `qdisc_sources` on each of the machines `run_on`. A
     name from a manifest, such as `kernel-ours`, already states the options. Raises `RequestError`
-    for an unknown name, and for options of `kernel` if `text` does not name this engine.
+    for an unknown name, for a name that is given twice, and for options of `kernel` if `text` does
+    not name this engine.
 
     >>> named("kernel"), named("sim, kernel"), named("kernel-ours")
     (('kernel',), ('sim', 'kernel'), ('kernel-ours',))
@@ -105,17 +106,21 @@ def named(text: str, qdisc_sources: str = "kernel", run_on: str = "vm") -> tuple
 def _listed(
     problem: str, text: str, known: Iterable[_Name], suggested: Iterable[str] | None = None
 ) -> tuple[_Name, ...]:
-    """The names in the list `text`, without duplicates.
+    """The names in the list `text`.
 
     Raises `RequestError`, which begins with `problem`, for a name that is not in `known`. The hint
-    suggests one of the names `suggested`, or of `known` if `suggested` is `None`.
+    suggests one of the names `suggested`, or of `known` if `suggested` is `None`. Also raises it
+    for a name that is given twice.
     """
     by_name: dict[str, _Name] = {name: name for name in known}
-    names = list(dict.fromkeys(name.strip() for name in text.split(",")))
+    names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in by_name:
             hint = suggestion(name, by_name if suggested is None else suggested)
             raise RequestError(f"{problem} `{shown(name)}`", hint)
+        if names.count(name) > 1:
+            option = problem.partition(":")[0]
+            raise RequestError(f"{option}: `{name}` is given twice", "name it once")
     return tuple(by_name[name] for name in names)
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from markupsafe import Markup
 
 from aqmlab import __version__
-from aqmlab.base.failures import RequestError
-from aqmlab.base.files import write_atomically
+from aqmlab.base.failures import DiskError, RequestError
+from aqmlab.base.files import reason_of, write_atomically
+from aqmlab.campaign.store import own_files
 from aqmlab.page.choices import choices
 from aqmlab.page.scripts import joined
 
@@ -50,8 +51,13 @@ _KINDS = ("", Markup(' type="module"'))
 def write_folder(folder: Path) -> None:
     """Writes the page as a folder for a static host.
 
-    Raises `RequestError` if the simulator has not been compiled for the page.
+    Raises `RequestError` if the simulator has not been compiled for the page, or if `folder` is a
+    file or reserved for a campaign's own files. Raises `DiskError` if a file cannot be written.
     """
+    own = "give another with `--folder DIR`"
+    if folder.exists() and not folder.is_dir():
+        raise RequestError(f"{folder}: is a file, not a folder", own)
+    own_files.refuse_folder(folder)
     policy = _policy(
         "'self' 'wasm-unsafe-eval'",
         styles="'self' 'unsafe-inline'",
@@ -70,7 +76,10 @@ def write_folder(folder: Path) -> None:
         Markup('<script type="module" src="page.js"></script>'),
     ]
     files["index.html"] = _page(policy, [Markup('<link rel="stylesheet" href="page.css">')], inside)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DiskError(f"{folder}: cannot be written: {reason_of(error)}", own) from None
     for name, data in files.items():
         write_atomically(folder / name, data)
 

@@ -50,7 +50,10 @@ def read(where: str, folder: Path, name: str, duration_ns: int) -> Cut:
     try:
         path = (folder / name).resolve()
         inside = path.is_relative_to(folder.resolve())
-    except (OSError, ValueError, RuntimeError):  # RuntimeError: a cycle of symbolic links
+    except ValueError:  # a NUL character
+        problem = f"`{shown(name)}` is not the name of a file"
+        raise ScenarioError(where, problem, _near(folder)) from None
+    except (OSError, RuntimeError):  # RuntimeError: a cycle of symbolic links
         inside = False
     if not inside:
         raise ScenarioError(

@@ -80,15 +80,22 @@ def write(
         raise
     except ValueError as error:
         raise RequestError(str(error)) from None
-    except OSError as error:  # The core's own error has a text and no `strerror`.
-        reason = error.strerror or str(error).rpartition(": ")[2].partition(" (os error")[0]
+    except OSError as error:
         place = paths[1] if begun[1].name in str(error) else paths[0]
-        raise DiskError(f"{place}: cannot be written: {reason}") from None
+        raise DiskError.of(_with_number(error), place) from None
     finally:
         for made in begun:
             with contextlib.suppress(OSError):
                 made.unlink()
     return paths
+
+
+def _with_number(error: OSError) -> OSError:
+    """An error with its number. The core's own error has a text and neither number nor reason."""
+    text, _, number = str(error).rpartition(" (os error ")
+    if error.errno is not None or not number.rstrip(")").isdigit():
+        return error
+    return OSError(int(number.rstrip(")")), text.rpartition(": ")[2])
 
 
 def _other_packets(recorded: RecordedTrial, digest: str) -> LabError:

@@ -8,8 +8,7 @@ from msgspec import structs
 
 from aqmlab.base.errors import shown, suggestion
 from aqmlab.base.failures import RequestError
-from aqmlab.campaign.store.folder import digest_of
-from aqmlab.campaign.store.manifest import Manifest, TrialEntry
+from aqmlab.campaign.store.manifest import Manifest, TrialEntry, digest_of
 
 
 def trials_named(trials: Sequence[TrialEntry], names: Collection[str]) -> list[TrialEntry]:

@@ -91,7 +91,7 @@ class StoredTables:
         for files in self._opened_files():
             files.verify()
         if TRIALS in self.tables:
-            self.collected(TRIALS, self.scan(TRIALS).select("trial", "spec"))
+            self.collected(TRIALS, self.scan(TRIALS).select("trial", "digest", "spec"))
         for damage in self._damage():
             raise damage
 
@@ -178,16 +178,41 @@ class StoredTables:
     def refuse_malformed(self, name: str, rows: pl.DataFrame) -> None:
         """Raises `RequestError` if `rows` cannot be rows of the table `name`.
 
-        They lack a value, have an absurd number, or have another specification of a trial than the
-        manifest.
+        They lack a value, have an absurd number, name an application that the manifest lacks, or
+        have another specification or digest of a trial than the manifest.
         """
         self._refuse_fault(name, table_form.fault_of_rows(name, rows))
+        if "flow" in rows.columns and "flow" in table_form.COLUMNS.get(name, {}):
+            self._refuse_fault(name, self._fault_of_apps(rows))
+        if name == TRIALS and {"trial", "digest"} <= set(rows.columns):
+            self._refuse_fault(TRIALS, self._fault_of_digests(rows))
         if name == TRIALS and {"trial", "spec"} <= set(rows.columns):
             self._refuse_fault(TRIALS, self._fault_of_specs(rows))
 
     def _refuse_fault(self, name: str, problem: str | None) -> None:
         if problem is not None:
             raise self._folder.damaged(self._folder.path / TABLES / name, problem)
+
+    def _fault_of_apps(self, rows: pl.DataFrame) -> str | None:
+        """The reason why `rows` cannot have only applications of the manifest."""
+        unknown = set(rows["flow"].unique()) - self.manifest.apps.keys()
+        return (
+            f"the application `{shown(min(unknown))}` is not in the manifest" if unknown else None
+        )
+
+    def _fault_of_digests(self, rows: pl.DataFrame) -> str | None:
+        """The reason why `rows` cannot have the digests of the manifest.
+
+        The manifest of a running campaign has no digests.
+        """
+        known = self.manifest.digest_by_trial()
+        for name, digest in rows.select("trial", "digest").iter_rows():
+            if (known.get(name) or digest) != digest:
+                return (
+                    f"the trial `{shown(name)}` has the digest {shown(digest)}, and"
+                    f" {shown(known[name])} in the manifest"
+                )
+        return None
 
     def _fault_of_specs(self, rows: pl.DataFrame) -> str | None:
         """The reason why `rows` cannot have the resolved trials of the manifest."""

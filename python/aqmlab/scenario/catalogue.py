@@ -64,7 +64,8 @@ class Param:
             parsed = parameters.READERS[self.type](value)
             self._check(parameters.base_units(parsed), value)
             return parsed
-        word = str(value) if isinstance(value, (str, int, float)) else shown(value)
+        is_plain = isinstance(value, (str, int, float)) and not isinstance(value, bool)
+        word = str(value) if is_plain else shown(value)
         if word not in self.choices:
             meant = _DIRECTIONS.get(word.lower())
             if meant in self.choices:

@@ -98,10 +98,15 @@ def _parent(name: Any, place: str, folder: Path | None, depth: int) -> Layer:
     try:
         path = (folder / name).resolve()
         inside = path.is_relative_to(folder.resolve()) and not Path(name).is_absolute()
-    except (OSError, ValueError, RuntimeError):  # RuntimeError: a cycle of symbolic links
+    except ValueError:  # a NUL character
+        raise ScenarioError(place, f"`{shown(name)}` is not the name of a file", hint) from None
+    except (OSError, RuntimeError):  # RuntimeError: a cycle of symbolic links
         inside = False
     if not inside:
         raise ScenarioError(place, f"`{shown(name)}` is outside the scenario's folder", hint)
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a pipe or a device"
+        raise ScenarioError(place, f"`{shown(name)}` is {kind}, not a file", hint)
     if not path.is_file():
         raise ScenarioError(place, f"there is no file `{shown(name)}`", hint)
     return _read(file_text(path), name, path.parent, depth + 1)

@@ -87,6 +87,8 @@ def kind_table(text: str) -> Table:
     table: Table = {"kind": words[0] if words else ""}
     for before, word in itertools.pairwise(words):
         name, equals, value = word.partition("=")
+        if equals and name in table and name != "kind":
+            raise BadValueError(f"`{shown(name)}` is given twice", f"write `{shown(name)}=…` once")
         if not equals or not name or name in table:
             hint = _meant_word(words[0], before, word)
             raise BadValueError(f"`{shown(word)}` is not a parameter", f"write {hint}")
@@ -96,17 +98,20 @@ def kind_table(text: str) -> Table:
 
 def _meant_word(kind: str, before: str, word: str) -> str:
     """The probable meaning of a word that is not a parameter; `before` precedes it."""
-    if re.fullmatch(r"[^=]+=[0-9.]+", before) and word.lower() in _UNITS:
-        return f"`{shown(before)}{shown(word)}`, without a space"
+    number, unit = (re.sub("[\"']", "", one) for one in (before, word))
+    if re.fullmatch(r"[^=]+=[0-9.]+", number) and unit.lower() in _UNITS:
+        return f"`{shown(number)}{shown(unit)}`, without a space"
     if word in _TC_FLAGS:
         return f"`{_TC_FLAGS[word]}`"
     meant = "" if "=" in word else f'"{shown(kind)} {shown(word)}=…", as in '
     return f'{meant}"fq_codel limit=1000 target=5ms"'
 
 
-_UNITS = frozenset(
-    ("ns", "us", "ms", "s", "b", "kb", "mb", "packets", "bit/s", "kbit/s", "mbit/s", "kbit", "mbit")
-)
+_UNITS = frozenset((
+    "ns", "us", "µs", "ms", "s", "min", "h", "b", "kb", "mb", "gb", "kib", "mib", "gib", "packets",
+    "flows", "bit/s", "kbit/s", "mbit/s", "gbit/s", "bit", "kbit", "mbit", "gbit", "kbps", "mbps",
+    "gbps", "%",
+))  # fmt: skip
 """Units that people separate from their number."""
 
 _TC_FLAGS = {

@@ -92,6 +92,8 @@ def count(value: object) -> int:
     (490, 490)
     """
     found = plain(value)
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        found = Decimal(int(value))  # also beyond `LARGEST`, which `whole` refuses
     if found is None:
         parts = split(value)
         found = parts[0] if parts and parts[1].lower() in NOUNS else None
@@ -104,7 +106,7 @@ def count(value: object) -> int:
 
 
 def number(value: object) -> float:
-    """Reads a number or a percentage.
+    """Reads a number or a percentage. The negative zero is zero.
 
     >>> number(0.05), number("5 %")
     (0.05, 0.05)
@@ -115,7 +117,7 @@ def number(value: object) -> float:
         found = parts[0] / 100 if parts and parts[1] == "%" else None
     if found is None:
         raise BadValueError(f"`{shown(value)}` is not a number", 'write 0.05 or "5 %"')
-    return float(found)
+    return float(found) or 0.0  # otherwise -0.0 would be another condition
 
 
 def flag(value: object) -> bool:

@@ -309,6 +309,7 @@ class Share(Quantity):
         if type(self.fraction) is not float or not 0.0 <= self.fraction <= 1.0:
             problem = f"`{shown(self.fraction)}` is not a float between 0 and 1"
             raise BadValueError(problem, _parsed(self, self.fraction))
+        object.__setattr__(self, "fraction", self.fraction or 0.0)  # not -0.0
 
     @classmethod
     def parse(cls, value: object) -> Self:

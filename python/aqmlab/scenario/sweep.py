@@ -37,6 +37,7 @@ Condition = str | int | float
 MOST_TRIALS = 1_000_000
 _MOST_COMBINATIONS = 100_000  # each is resolved before the first trial runs
 _MOST_CHANGES = 1_000
+_MOST_LABEL = 1_000
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,8 @@ def _changes(step: Mapping[str, Any]) -> Table:
     if len(changes) > _MOST_CHANGES:
         raise BadValueError(f"a step sets {len(changes)} values, {_MOST_CHANGES} at most")
     merge.refuse_two_names(changes)
+    if len(str(step.get("label", ""))) > _MOST_LABEL:
+        raise BadMemberError("label", f"a label has at most {_MOST_LABEL} characters")
     return changes
 
 

@@ -25,6 +25,7 @@ from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.runner import Campaign, Progress, RunReport, Silence, cores
 from aqmlab.campaign.same_campaign import refuse_other
 from aqmlab.campaign.speed import Expected, Lot, expected, paces
+from aqmlab.campaign.store import own_files
 from aqmlab.campaign.store.dataset import Dataset, is_in_tables
 from aqmlab.campaign.store.folder import Folder, Trial
 from aqmlab.campaign.store.layout import MANIFEST, refuse_links
@@ -266,12 +267,16 @@ class _Together:
 
 
 def _refuse_other_use(folder: Path) -> None:
-    """Raises `RequestError` if `folder` is a file or the folder of a campaign."""
+    """Raises `RequestError` if `folder` is a file or the folder of a campaign, or within one's own.
+
+    The last means a folder within the tables or trial files of a campaign.
+    """
     own = "give another with `--out DIR`"
     if folder.exists() and not folder.is_dir():
         raise RequestError(f"{folder}: is a file, not a folder", own)
     if (folder / MANIFEST).exists():
         raise RequestError(f"{folder}: is the folder of a campaign, not of a study", own)
+    own_files.refuse_folder(folder)
 
 
 def default_folder(study: Study, engine: str) -> Path:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from aqmlab.base.checksums import FileChecksum, checksum_of, contents
+from aqmlab.base.checksums import FileChecksum, contents, mismatch
 from aqmlab.base.files import reason_of, write_atomically
 from aqmlab.campaign.store import chunk_record
 from aqmlab.campaign.store.chunk_record import Alternatives, ChunkRecord
@@ -139,8 +139,10 @@ class Dataset:
         """Writes the remaining trials to the tables; returns all results in the tables.
 
         Gives all files of a table the same columns if all trials are finished. Raises
-        `RequestError` if the tables do not hold the recorded trials.
+        `RequestError` if a file of a sealed chunk is damaged, or if the tables do not hold the
+        recorded trials.
         """
+        self.verify()  # a chunk may have been sealed hours ago
         found = RecordedResults()
         for chunk, trials in enumerate(self.chunks):
             if self.is_full(chunk):
@@ -287,21 +289,33 @@ class Dataset:
 
         Before the replacement, the new checksum is added to the record beside the old checksum, so
         the record matches the file at every moment. If the file was already rewritten, only its
-        present checksum is kept.
+        present checksum is kept. Raises `RequestError` if the file is damaged.
         """
         name = self._folder.relative(path)
         if is_due:
             self._folder.refuse_replaced()
 
             def before_it_stands(new: FileChecksum) -> None:
-                old = checksum_of(path)
-                files = {**self._records[chunk].files, name: (old, new)}
+                files = {**self._records[chunk].files, name: (self._valid(chunk, path), new)}
                 self._keep_record(chunk, replace(self._records[chunk], files=files))
 
             _rewrite(path, front, schema, before_it_stands)
         elif len(self._records[chunk].files[name]) > 1:
-            files = {**self._records[chunk].files, name: (checksum_of(path),)}
+            files = {**self._records[chunk].files, name: (self._valid(chunk, path),)}
             self._records[chunk] = replace(self._records[chunk], files=files)
+
+    def _valid(self, chunk: int, path: Path) -> FileChecksum:
+        """The checksum of a file of a sealed chunk; raises `RequestError` if it is not recorded.
+
+        The checksum of a damaged file would make the damage valid.
+        """
+        problem = ""
+        for one in self._records[chunk].files[self._folder.relative(path)]:
+            found = mismatch(path, [one])
+            if found is None:
+                return one
+            problem = found
+        raise self._folder.damaged(path, problem)
 
 
 def is_in_tables(folder: Folder, trial: Trial) -> bool:

@@ -295,11 +295,3 @@ def campaign_key(trials: Sequence[Trial], engine: str, versions: Mapping[str, st
     for trial in trials:
         folded.update(trial.key().encode())
     return folded.hexdigest()[:16]
-
-
-def digest_of(names: Iterable[str], digests: Iterable[str | None]) -> str:
-    """The digest of a campaign, over the name and the digest of each trial in order."""
-    folded = hashlib.sha256()
-    for name, digest in zip(names, digests, strict=True):
-        folded.update(f"{name} {digest}\n".encode())
-    return folded.hexdigest()[:16]

@@ -46,12 +46,19 @@ def refuse_links(folder: Path, *places: str, of: str = "campaign") -> None:
                 raise linked(path, of=of)
 
 
+def is_special(path: Path) -> bool:
+    """Returns whether `path` exists and is not a regular file. A write does not replace it."""
+    return path.exists() and not path.is_file()
+
+
 def damaged(folder: Path, path: Path, problem: str) -> DamagedError:
     """The error for a damaged file of the campaign in `folder`, with its remedy."""
     hint = "remove the folder and run the campaign again"
     part = path.parent
     if part == folder / PARTS:
         hint = "run the campaign's command again: it repeats the trials of that file"
+        if is_special(path):
+            hint = f"remove it, and {hint}"
     elif part.parent.parent == folder / TABLES:
         hint = (
             f"remove {folder / TABLES}/*/{part.name} and run the campaign's command"

@@ -9,9 +9,10 @@ value, except that a manifest of written tables has all members with results.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -36,7 +37,7 @@ MOST_BYTES = 2**30
 
 # Names of trials are valid file names. Two names that fit the pattern are special folders. `\Z`
 # matches only at the end of the text; `$` also matches before a final line break.
-_NAME = r"^[A-Za-z0-9._+,=-]+\Z"
+_TRIAL_NAME = r"^[A-Za-z0-9._+,=-]+\Z"
 _OTHER_FOLDERS = (".", "..")
 
 # Tables and pages hold finite numbers only.
@@ -44,9 +45,13 @@ _LARGEST = sys.float_info.max
 _Number = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 _Whole = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-_Plain = str | bool | _Whole | _Number
-_Inner = _Plain | tuple[_Plain, ...] | Mapping[str, _Plain]
-ConditionValue = _Plain | tuple[_Plain, ...] | Mapping[str, _Inner]
+# Figures show names and conditions. A text of 100,000 characters takes minutes to draw. Scenarios
+# permit 100 characters for a name, and paths of files as values of conditions.
+_Name = Annotated[str, Meta(max_length=255)]
+_Text = Annotated[str, Meta(max_length=10_000)]
+_Plain = _Text | bool | _Whole | _Number
+_Inner = _Plain | tuple[_Plain, ...] | Mapping[_Text, _Plain]
+ConditionValue = _Plain | tuple[_Plain, ...] | Mapping[_Text, _Inner]
 """The value of a varied parameter, in scenario notation."""
 
 _Digest = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
@@ -65,7 +70,7 @@ class LinkFacts(Struct, frozen=True):
     """The rate in Mbit/s and the discipline of a link."""
 
     mbit: _Number
-    queue: str
+    queue: _Name
 
 
 class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -75,17 +80,17 @@ class TrialEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     campaign's.
     """
 
-    id: Annotated[str, Meta(pattern=_NAME, max_length=255)]
-    conditions: Mapping[str, ConditionValue]
+    id: Annotated[str, Meta(pattern=_TRIAL_NAME, max_length=255)]
+    conditions: Mapping[_Text, ConditionValue]
     seed: Count
     condition: _Digest | None = None
     """The digest of the resolved trial without its seed: see `plan.condition_digest`."""
-    engine: str
+    engine: _Name
     links: Mapping[Direction, LinkFacts]
     """The slowest link of each direction: see `trial_facts.links_of`."""
-    rtt_base_ms: Mapping[str, _Number]
+    rtt_base_ms: Mapping[_Name, _Number]
     """The round-trip time without queues, for each application."""
-    apps: Mapping[str, str] = {}
+    apps: Mapping[_Name, _Name] = {}
     """The kind of each application whose kind differs from `CampaignFacts.apps`."""
     duration_s: _Number | None = None
     measure_from_s: _Number | None = None
@@ -104,7 +109,7 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     title: str
     description: str
     source: str
-    conditions: tuple[str, ...]
+    conditions: tuple[_Text, ...]
     """The names of the varied parameters, outermost loop first."""
     warnings: tuple[str, ...]
     figures: tuple[str, ...]
@@ -112,9 +117,9 @@ class CampaignFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scenario: Mapping[str, Any]
     """The scenario after inheritance and overrides."""
     trials: Annotated[tuple[TrialEntry, ...], Meta(min_length=1)]
-    apps: Mapping[str, str]
+    apps: Mapping[_Name, _Name]
     """The kind of each application, by name, in the first trial that has the application."""
-    app_groups: Mapping[str, str]
+    app_groups: Mapping[_Name, _Name]
     """The name of each application in figures, by its own name: see `trial_facts.group_apps`."""
     stated_tolerances_ms: Mapping[str, _Number]
     """The largest round-trip times that the scenario tolerates, by application."""
@@ -143,9 +148,9 @@ class Manifest(CampaignFacts, frozen=True, kw_only=True, omit_defaults=True):
     """The key of the campaign."""
     complete: bool
     """Whether every trial has a result."""
-    digest: str | None = None
+    digest: _Name | None = None
     """The digest of all trials; absent while trials are missing."""
-    digests: tuple[str | None, ...] | None = None
+    digests: tuple[_Name | None, ...] | None = None
     """The digest of each trial; absent while trials run."""
     failed: Mapping[str, str] = {}
     """The error of each trial that failed, by the trial's name."""
@@ -238,8 +243,26 @@ def _contradictions(manifest: Manifest) -> Iterator[str]:
         yield f"`trials`: {count} trials have {len(names)} names"
     for other in names.intersection(_OTHER_FOLDERS):
         yield f"`trials`: `{other}` is not a valid name of a trial"
-    if manifest.digests is not None and len(manifest.digests) != count:
+    for trial in manifest.trials:
+        for app in trial.rtt_base_ms.keys() - manifest.apps.keys():
+            where = f"the trial `{shown(trial.id)}`"
+            yield f"`apps`: the application `{shown(app)}` of {where} is missing"
+    if manifest.digests is None:
+        return
+    if len(manifest.digests) != count:
         yield f"`digests`: {count} are expected, one for each trial"
+    elif manifest.digest is not None:
+        found = digest_of((trial.id for trial in manifest.trials), manifest.digests)
+        if found != manifest.digest:
+            yield f"`digest`: it is `{shown(manifest.digest)}`, and {found} over `digests`"
+
+
+def digest_of(names: Iterable[str], digests: Iterable[str | None]) -> str:
+    """The digest of a campaign, over the name and the digest of each trial in order."""
+    folded = hashlib.sha256()
+    for name, digest in zip(names, digests, strict=True):
+        folded.update(f"{name} {digest}\n".encode())
+    return folded.hexdigest()[:16]
 
 
 def _refused(path: Path, text: bytes, problem: str) -> RequestError:

@@ -9,19 +9,44 @@ from aqmlab.campaign.store.layout import CATALOGUE, MANIFEST, PARTS, TABLES
 
 _ALONE = (MANIFEST, CATALOGUE)
 _FOLDERS = (TABLES, PARTS)
-_DEPTH = 5
 
 
 def refuse(path: Path) -> None:
     """Raises `RequestError` if `path` is reserved for a campaign's own files."""
+    folder = _owner(path)
+    if folder is not None:
+        problem = f"{path}: is reserved for a file of the campaign in {folder}"
+        raise RequestError(problem, "use another name")
+
+
+def refuse_folder(path: Path) -> None:
+    """Raises `RequestError` if a file in the folder `path` would be among a campaign's own files.
+
+    Verification refuses every other file there, so the campaign could no longer be read.
+    """
+    folder = _owner(path / "file")
+    if folder is not None:
+        problem = f"{path}: is reserved for files of the campaign in {folder}"
+        raise RequestError(problem, "use another folder")
+
+
+def _owner(path: Path) -> Path | None:
+    """The folder of the campaign that reserves `path`, if any."""
     try:
         whole = path.resolve()
     except (OSError, RuntimeError):  # the later write reports the error
-        return
-    for folder in list(whole.parents)[:_DEPTH]:
-        if (folder / MANIFEST).is_file() and _is_own(folder, whole):
-            problem = f"{path}: is reserved for a file of the campaign in {folder}"
-            raise RequestError(problem, "use another name")
+        return None
+    for folder in whole.parents:
+        if _is_campaign(folder) and _is_own(folder, whole):
+            return folder
+    return None
+
+
+def _is_campaign(folder: Path) -> bool:
+    try:
+        return (folder / MANIFEST).is_file()
+    except OSError:  # the user may not search the folder
+        return False
 
 
 def _is_own(folder: Path, path: Path) -> bool:

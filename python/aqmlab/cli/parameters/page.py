@@ -16,8 +16,11 @@ class PageParameters:
     """The parameters of `aqmlab page`."""
 
     out: Annotated[
-        Path, typer.Option(parser=options.place, metavar="FILE", help="File for the page.")
-    ] = Path("page.html")
+        Optional[Path],  # noqa: UP045 (typer reads the annotation)
+        typer.Option(
+            parser=options.place, metavar="FILE", help="File for the page; page.html if absent."
+        ),
+    ] = None
     folder: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(

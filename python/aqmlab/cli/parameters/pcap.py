@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Optional
 
 import typer
 
+from aqmlab.base.errors import shown
 from aqmlab.cli.parameters import options
+
+
+def _prefix(text: str) -> Path:
+    """The prefix of file names; refuses the name of a folder, after which no name would follow."""
+    if text.endswith(("/", os.sep)):
+        problem = f"{shown(text)}: is a folder; add the beginning of the file names"
+        raise typer.BadParameter(f"{problem}, as in `{shown(text)}a`")
+    return options.place(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +51,7 @@ class PcapParameters:
     name: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            parser=options.place,
+            parser=_prefix,
             metavar="NAME",
             help="Prefix of the file names; may include a folder.",
         ),

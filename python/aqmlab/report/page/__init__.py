@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aqmlab.base.files import write_atomically
+from aqmlab.base.files import refuse_special, write_atomically
 from aqmlab.campaign.store import own_files
 from aqmlab.campaign.store.layout import FIGURES
 from aqmlab.campaign.store.manifest import CampaignFacts
@@ -62,10 +62,11 @@ def write(
     `names` selects the figures; by default the report has the applicable figures that the scenario
     selects, or else all. `watched` receives the names, yields them again and can show the progress.
     Differences are from `baseline`; `None` stands for the default of `BaselineComparison`.
-    Raises `RequestError` before it writes anything if a file of the results has changed since it
-    was written.
+    Before it draws or writes anything, raises `RequestError` if a file of the results has changed
+    since it was written, and `DiskError` if `path` is a folder, a pipe or a device.
     """
     own_files.refuse(path)
+    refuse_special(path)
     started = time.monotonic()
     results.verify()
     shown = []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aqmlab.base.failures import DiskError, RequestError
-from aqmlab.base.files import atomic_file, write_atomically
+from aqmlab.base.files import atomic_file
 from aqmlab.campaign.store import own_files
 
 
@@ -50,9 +50,9 @@ class Target:
         `name` leads out of the folder, and for the path of a campaign's own file. Raises
         `DiskError` if the file cannot be written.
         """
-        path = self._prepare(name)
-        write_atomically(path, data)
-        return path
+        with self.stream(name) as file:
+            file.write(data)
+        return self.folder / name
 
     @contextmanager
     def stream(self, name: str) -> Iterator[BinaryIO]:
@@ -61,8 +61,11 @@ class Target:
         Raises the same errors as `write`.
         """
         path = self._prepare(name)
-        with atomic_file(path) as file:
-            yield file
+        try:
+            with atomic_file(path) as file:
+                yield file
+        except DiskError as error:  # the same command would refuse the files that it has written
+            raise error.if_full("with `--force`") from error
 
     def _prepare(self, name: str) -> Path:
         path = self.folder / name

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from aqmlab.base.errors import suggestion
+from aqmlab.base.errors import shown, suggestion
 
 _COLUMN = re.compile(r'Referenced column "([^"]*)"|does not have a column named "([^"]*)"')
 _TABLE = re.compile(r"Table with name (\S+) does not exist")
 _MEANT = re.compile(r'^Did you mean "([^"]*)"', re.MULTILINE)
+
+_MOST = 300
+"""The maximum number of characters of a part of an error."""
 
 
 def problem_of(message: str) -> str:
@@ -21,7 +24,8 @@ def problem_of(message: str) -> str:
     lines = message.splitlines() or ["it cannot be answered"]
     first = re.sub(r"^[A-Z][A-Za-z ]* Error: ", "", lines[0]).rstrip(".!")
     place = next((line for line in lines if line.startswith("LINE ")), "")
-    return f"{first}: {place.partition(': ')[2].strip()}" if place else first
+    first = shown(first, _MOST)  # DuckDB repeats a text of the statement as a whole
+    return f"{first}: {shown(place.partition(': ')[2].strip(), _MOST)}" if place else first
 
 
 def hint_for(message: str, sql: str, columns: Mapping[str, Sequence[str]]) -> str | None:

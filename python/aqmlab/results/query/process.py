@@ -18,6 +18,7 @@ from collections.abc import Generator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from aqmlab.base.errors import shown
 from aqmlab.base.failures import LabError, RequestError
 from aqmlab.base.processes import how_ended, python_path
 from aqmlab.results.query.campaigns import find
@@ -42,7 +43,8 @@ def memory_bytes(text: str) -> int:
     power = "KMGT".index(found[2].upper()) + 1 if found else 0
     size = int(float(found[1]) * (1024 if found[3] else 1000) ** power) if found else 0
     if size == 0:
-        raise RequestError(f"--memory {text}: not a size", "give a size such as 500MB or 4GB")
+        problem = f"--memory {shown(text)}: not a size from 1KB to 999999TB"
+        raise RequestError(problem, "give a size such as 500MB or 4GB")
     return size
 
 
