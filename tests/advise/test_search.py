@@ -48,28 +48,42 @@ def test_few_tiers_are_all_run() -> None:
     assert _searched([False, True, False, True], whole=True).served.keys() == {0, 1, 2, 3}
 
 
-def _outcome(share, *apps):
-    """The outcome of a share, with the words and the margins of its applications."""
-    apps = {str(at): SimpleNamespace(word=word, margin=margin) for at, (word, margin) in
-            enumerate(apps)}  # fmt: skip
-    words = [one.word for one in apps.values()]
+def _app(word, value=0.0, tolerable=1.0, more_is_better=False):
+    """The verdict on an application with one need."""
+    finding = SimpleNamespace(
+        word=word, value=value, tolerable=tolerable, more_is_better=more_is_better
+    )
+    return SimpleNamespace(word=word, findings=(finding,))
+
+
+GOOD, TOLERABLE = _app("good"), _app("tolerable")
+
+
+def _outcome(share, *verdicts):
+    """The outcome of a share, with verdicts on its applications."""
+    words = [one.word for one in verdicts]
     service = SimpleNamespace(
         judged=len(words), bad=words.count("bad"), not_good=len(words) - words.count("good")
     )
+    apps = {str(at): one for at, one in enumerate(verdicts)}
     return SimpleNamespace(case=SimpleNamespace(share=share), apps=apps, service=service)
 
 
 @pytest.mark.parametrize(
     ("shares", "best"),
     [
-        # A film that stands still for a twentieth of the time is not as bad as for a tenth.
-        ({98: [("bad", -4), ("tolerable", -1)], 90: [("bad", -9), ("good", 1)]}, 98),
-        ({98: [("bad", -9), ("bad", -9)], 90: [("bad", -20), ("good", 1)]}, 90),
-        ({98: [("good", 1), ("tolerable", -1)], 90: [("good", 1), ("good", 1)]}, 90),
-        ({98: [("good", 1)], 90: [("good", 1)]}, 98),
-        ({98: [], 90: [("bad", -9)]}, 90),
+        # A film that stands still for 1.3 % of the time is not as bad as one for 12 %.
+        ({98: [_app("bad", 1.3), TOLERABLE], 90: [_app("bad", 12.0), GOOD]}, 98),
+        # Needs are compared by the ratio to their limits.
+        ({98: [_app("bad", 1.1)], 90: [_app("bad", 1_000.0, 200.0)]}, 98),
+        ({98: [_app("bad", 1.0, 3.6, True)], 90: [_app("bad", 3.5, 3.6, True)]}, 90),
+        ({98: [_app("bad", 0.0, 3.6, True)], 90: [_app("bad", 0.1, 3.6, True)]}, 90),
+        ({98: [_app("bad", 2.0), _app("bad", 2.0)], 90: [_app("bad", 20.0), GOOD]}, 90),
+        ({98: [GOOD, TOLERABLE], 90: [GOOD, GOOD]}, 90),
+        ({98: [GOOD], 90: [GOOD]}, 98),
+        ({98: [], 90: [_app("bad", 2.0)]}, 90),
     ],
 )
 def test_the_best_share_has_the_fewest_and_the_least_bad_verdicts(shares, best) -> None:
-    outcomes = [_outcome(share, *apps) for share, apps in shares.items()]
+    outcomes = [_outcome(share, *verdicts) for share, verdicts in shares.items()]
     assert min(outcomes, key=search._score).case.share == best

@@ -84,7 +84,9 @@ def test_too_many_connections_are_refused_before_a_run(tmp_path, flood):
     path.write_text(f"{HEAD}[apps]\nflood = {{ {flood}, count = 401 }}\n")
     with pytest.raises(ScenarioError) as caught:
         planner.load(path)
-    assert "apps: more than 400000 connections of all applications together" in str(caught.value)
+    assert "connections of all applications together at one time; at most 400000" in str(
+        caught.value
+    )
 
 
 @pytest.mark.parametrize("duration", ["24 h", "168 h"])

@@ -137,8 +137,8 @@ fn slower(better: &GatewayResult, known: &Conclusion) -> String {
     format!("{today} With {}, {tier} {enough}.", better.title)
 }
 
-/// Returns whether everything is good with today's router, in every simulation of the tier of the
-/// comparison.
+/// Returns whether, with today's router at the tier of the comparison, everything is good by the
+/// medians and nobody is badly off in any simulation.
 fn is_todays_enough(known: &Conclusion) -> bool {
     let today = known.gateways.first().and_then(|today| count(today, &known.compared_at));
     today.is_some_and(|today| today.good == today.judged && today.seeds_served == known.seeds)
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn todays_router_is_enough_only_if_everything_is_good_in_every_simulation() {
+    fn todays_router_is_enough_only_if_everything_is_good_and_nobody_is_ever_badly_off() {
         let said = |good, seeds_served| {
             let count = TierCount {
                 tier: "12/1 Mbit/s".to_owned(),

@@ -71,8 +71,9 @@ pub trait App: Send {
         false
     }
 
-    /// Returns the largest number of connections that the application may have at one time. A
-    /// trial with too many is refused.
+    /// Returns the number of connections that the parameters of the application permit at one time.
+    /// A trial with too many is refused. Connections that overlap only because the line is too slow
+    /// for them do not count.
     fn most_connections(&self) -> u64 {
         1
     }

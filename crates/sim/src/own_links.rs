@@ -28,7 +28,7 @@ pub(crate) struct OwnLinks {
     dropped: Vec<Packet>,
 }
 
-/// Returns the memory of a packet in bytes, which only TCP limits.
+/// Returns the memory of a packet in bytes, which TCP small queues limit; 0 for other packets.
 fn memory(packet: &Packet) -> u64 {
     match &packet.header {
         Header::Tcp(header) => queued_memory(header).0,

@@ -82,9 +82,16 @@ fn check_rows(spec: &Spec) -> Result<(), SpecError> {
 
 /// Refuses applications that together may have too many connections at one time.
 pub(crate) fn check_connections(apps: &[ResolvedApp]) -> Result<(), SpecError> {
-    let connections: u64 = apps.iter().map(|one| one.app.most_connections()).sum();
-    let problem = "more than 400000 connections of all applications together";
-    first_wrong(&[(connections > MOST_CONNECTIONS, "apps", problem)])
+    let counts = apps.iter().map(|one| one.app.most_connections());
+    let connections = counts.fold(0, u64::saturating_add);
+    if connections <= MOST_CONNECTIONS {
+        return Ok(());
+    }
+    let problem = format!(
+        "{connections} connections of all applications together at one time; at most \
+         {MOST_CONNECTIONS} are possible"
+    );
+    Err(SpecError::new("apps", problem))
 }
 
 /// Refuses an impossible route. `at` is the place of the route in the trial.

@@ -8,11 +8,10 @@
 //! application count as one, because a person at home did not open them.
 //!
 //! The share is the mean over the transfer's active interval. It is computed for each part of this
-//! interval in which the same applications are active. The demand of an application in a part is its
-//! mean throughput. Another transfer is greedy, and its throughput is not the same in all parts:
-//! beside fewer others it gets more. If the share that greedy transfers get in a part, in the
-//! proportion of the transfer's mean throughput to its mean share, is larger than its mean
-//! throughput, it is the demand.
+//! interval in which the same applications are active. The demand of another application in a part
+//! is its mean throughput. Another transfer is greedy, and beside fewer others it gets more than its
+//! mean. Its demand is therefore at least the share of a greedy transfer in this part, multiplied by
+//! the part of its own mean share that it reached.
 //!
 //! Rates count IP packets. The capacity of a link is the IP rate that it carries in full-sized
 //! packets. The capacity of a radio is not known in advance, so the traffic that it carried counts
@@ -132,7 +131,9 @@ impl<'a> Traffics<'a> {
         let fair = direction.fair_mbit[link].get_or_init(|| self.fair_on(link, all));
         let on_link = all.iter().filter(|one| one.links.contains(&link));
         let carried: f64 = on_link.map(|one| one.during(flow)).sum();
-        let capacity = self.capacity_mbit(link, (flow.start_ns, flow.stop_ns));
+        let is_adapted = self.trial.is_adapted(link);
+        let times = (flow.start_ns, flow.stop_ns);
+        let capacity = if is_adapted { None } else { self.stated_mbit(link, times) };
         FairShare {
             got: flow.mbit,
             fair: fair[at],
@@ -140,74 +141,82 @@ impl<'a> Traffics<'a> {
         }
     }
 
-    /// Returns the mean capacity of a link in Mbit/s during an interval; `None` if it is not known.
-    fn capacity_mbit(&self, link: usize, (from_ns, to_ns): (u64, u64)) -> Option<f64> {
-        if self.trial.is_adapted(link) {
-            return None;
-        }
-        self.trial.links[link].capacity_mbit(from_ns, to_ns)
-    }
-
     /// Returns the fair share of each application on a link in Mbit/s, or 0 for an application that
     /// was not active there.
     fn fair_on(&self, link: usize, all: &[Traffic]) -> Vec<f64> {
         let is_on = |one: &Traffic| one.links.contains(&link) && one.start_ns < one.stop_ns;
         let on: Vec<usize> = (0..all.len()).filter(|&at| is_on(&all[at])).collect();
-        let parts: Vec<Part> = times(on.iter().map(|&at| &all[at]))
+        let is_adapted = self.trial.is_adapted(link);
+        let parts: Vec<Part> = intervals(on.iter().map(|&at| &all[at]))
             .into_iter()
             .map(|times| {
-                let active: Vec<usize> =
-                    on.iter().copied().filter(|&at| all[at].is_active_in(times)).collect();
-                let moved = || active.iter().map(|&at| all[at].mbit).sum();
-                let capacity_mbit = self.capacity_mbit(link, times).unwrap_or_else(moved);
-                Part { length: (times.1 - times.0) as f64, capacity_mbit, active }
+                let active: Vec<&Traffic> =
+                    on.iter().map(|&at| &all[at]).filter(|one| one.is_active_in(times)).collect();
+                let carried = || active.iter().map(|one| one.mbit).sum();
+                let stated = if is_adapted { None } else { self.stated_mbit(link, times) };
+                let capacity_mbit = stated.unwrap_or_else(carried);
+                Part { times, capacity_mbit, greedy_mbit: greedy_share(capacity_mbit, &active) }
             })
             .collect();
-        // Each transfer's proportion of the share that greedy transfers would get.
+        // The active applications of a part are found again, because to keep them would take memory
+        // for the square of the number of applications.
+        let active = |part: &Part| {
+            let times = part.times;
+            on.iter().copied().filter(move |&at| all[at].is_active_in(times))
+        };
         let mut shares = Means::new(all.len());
         for part in &parts {
-            let greedy = part.greedy_mbit(all);
-            part.active.iter().for_each(|&at| shares.add(at, greedy, part.length));
+            active(part).for_each(|at| shares.add(at, part.greedy_mbit, part.length()));
         }
-        let reached = |at: usize| (all[at].mbit / shares.mean(at)).min(1.0);
         let mut fair = Means::new(all.len());
         for part in &parts {
-            let greedy = part.greedy_mbit(all);
-            let demand = |&at: &usize| {
-                let one = &all[at];
-                let least = if one.is_greedy { greedy * reached(at) } else { 0.0 };
+            let demand = |at: usize| {
+                let (one, share) = (&all[at], shares.mean(at));
+                let reached = if one.mbit < share { one.mbit / share } else { 1.0 };
+                let least = if one.is_greedy { part.greedy_mbit * reached } else { 0.0 };
                 (one.mbit.max(least), at)
             };
-            let mut demands: Vec<(f64, usize)> = part.active.iter().map(demand).collect();
+            let mut demands: Vec<(f64, usize)> = active(part).map(demand).collect();
             demands.sort_by(|one, other| one.0.total_cmp(&other.0));
             for (at, share) in beside_others(part.capacity_mbit, &demands) {
-                fair.add(at, share, part.length);
+                fair.add(at, share, part.length());
             }
         }
         (0..all.len()).map(|at| fair.mean(at)).collect()
     }
+
+    /// Returns the mean capacity of a link in Mbit/s during an interval; `None` if the trial does
+    /// not state it.
+    fn stated_mbit(&self, link: usize, (from_ns, to_ns): (u64, u64)) -> Option<f64> {
+        self.trial.links[link].capacity_mbit(from_ns, to_ns)
+    }
 }
 
-/// A time in which the same applications are active on a link.
+/// An interval in which the same applications are active on a link.
 struct Part {
-    /// The length in nanoseconds.
-    length: f64,
+    /// The start and the end in nanoseconds.
+    times: (u64, u64),
     /// The capacity of the link.
     capacity_mbit: f64,
-    /// The numbers of the active applications.
-    active: Vec<usize>,
+    /// The share that each greedy transfer would get; 0 without greedy transfers.
+    greedy_mbit: f64,
 }
 
 impl Part {
-    /// Returns the share that each greedy transfer would get; 0 without greedy transfers.
-    fn greedy_mbit(&self, all: &[Traffic]) -> f64 {
-        let demand = |&at: &usize| if all[at].is_greedy { f64::INFINITY } else { all[at].mbit };
-        let mut demands: Vec<f64> = self.active.iter().map(demand).collect();
-        demands.sort_by(f64::total_cmp);
-        match demands.pop() {
-            Some(f64::INFINITY) => max_min_share(self.capacity_mbit, &demands),
-            _ => 0.0,
-        }
+    fn length(&self) -> f64 {
+        (self.times.1 - self.times.0) as f64
+    }
+}
+
+/// Returns the share of a link's `capacity` that each greedy transfer among the `active`
+/// applications would get; 0 without greedy transfers.
+fn greedy_share(capacity: f64, active: &[&Traffic]) -> f64 {
+    let demand = |one: &&Traffic| if one.is_greedy { f64::INFINITY } else { one.mbit };
+    let mut demands: Vec<f64> = active.iter().map(demand).collect();
+    demands.sort_by(f64::total_cmp);
+    match demands.pop() {
+        Some(f64::INFINITY) => max_min_share(capacity, &demands),
+        _ => 0.0,
     }
 }
 
@@ -233,16 +242,16 @@ impl Means {
     }
 }
 
-/// Returns the times between all starts and ends of `traffic`.
-fn times<'a>(traffic: impl Iterator<Item = &'a Traffic<'a>>) -> Vec<(u64, u64)> {
+/// Returns the intervals between successive starts and ends of `traffic`.
+fn intervals<'a>(traffic: impl Iterator<Item = &'a Traffic<'a>>) -> Vec<(u64, u64)> {
     let mut ends: Vec<u64> = traffic.flat_map(|one| [one.start_ns, one.stop_ns]).collect();
     ends.sort_unstable();
     ends.dedup();
     ends.windows(2).map(|next| (next[0], next[1])).collect()
 }
 
-/// Returns, for each of the sorted `demands`, the max-min fair share of a greedy flow in its place.
-/// A demand stands beside the number of its flow.
+/// Returns the max-min fair share of each flow if this flow were greedy. `demands` are sorted, and
+/// each demand is followed by the number of its flow.
 fn beside_others(capacity: f64, demands: &[(f64, usize)]) -> Vec<(usize, f64)> {
     let count = demands.len();
     // The sums of the first demands.

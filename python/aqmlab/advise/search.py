@@ -7,19 +7,21 @@ slowest sufficient tier and the next slower and the next faster tier.
 
 A gateway that shapes is first tried with few seeds at several shares of the line's rate. The best
 share is then run with all seeds. The best share has the fewest bad verdicts. Among shares with
-equally few bad verdicts, it is the one whose worst verdict has the largest margin, then the one
-with the most good verdicts, and then the one with the highest rate.
+equally few bad verdicts, it is the one whose worst bad value exceeds its limit by the smallest
+factor. Among equal shares, it is the one with the most good verdicts, and then the one with the
+highest rate.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aqmlab.advise.bench import Bench, CaseOutcome
 from aqmlab.advise.cases import GatewayCase, Setup
 from aqmlab.advise.choices import Tier
-from aqmlab.results.verdicts.verdict import BAD
+from aqmlab.results.verdicts.verdict import BAD, Finding
 
 MOST_WHOLE = 6
 """The maximum number of tiers that are all run, without a bisection."""
@@ -93,7 +95,18 @@ def run_places(
 def _score(outcome: CaseOutcome) -> tuple[bool, int, float, int, int]:
     """The sort key of shares, best first. A share without measurements comes last."""
     service = outcome.service
-    bad = [one.margin or 0.0 for one in outcome.apps.values() if one.word == BAD]
-    severity = -min(bad, default=0.0)
+    findings = (one for verdict in outcome.apps.values() for one in verdict.findings)
+    excess = max((_excess(one) for one in findings if one.word == BAD), default=0.0)
     share = outcome.case.share or 0
-    return service.judged == 0, service.bad, severity, service.not_good, -share
+    return service.judged == 0, service.bad, excess, service.not_good, -share
+
+
+def _excess(bad: Finding) -> float:
+    """The ratio of a bad value to its limit of tolerable values, or its inverse if more is better.
+
+    A ratio to zero is infinite.
+    """
+    more, less = bad.value or 0.0, bad.tolerable
+    if bad.more_is_better:
+        more, less = less, more
+    return more / less if less > 0 else math.inf

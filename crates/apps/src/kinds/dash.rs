@@ -141,7 +141,7 @@ pub(crate) const MOST_STARTUP_MS: f64 = 10_000.0;
 const STALLS: Need = Need::up_to("stalled", Measure::Own(&["stalled_percent"]), [0.1, 1.0], "%")
     .because(
         "it stops in the middle",
-        "our choice: nobody notices 0.1 %, a frame or two in a minute; 1 % is a second or so",
+        "our choice: nobody notices 0.1 %, 60 ms in a minute; 1 % is a second or so",
     );
 const STARTUP: Need =
     Need::up_to("starts after", Measure::Own(&["startup_ms"]), [2_000.0, MOST_STARTUP_MS], "ms")

@@ -3,9 +3,9 @@
 //! Sources: RFC 9293 §3.5, RFC 7323 §2 and §3, RFC 3168 §6.1.1; Linux 6.1
 //! `tcp_rcv_synsent_state_process`, `tcp_check_req`; FreeBSD 10.4 `tcp_syncache.c`.
 //!
-//! Differences: a host offers the segment size of its MTU, also below 296 bytes. Linux offers at
-//! least 256 bytes (`ipv4_default_advmss`). A host accepts an offer from 48 bytes on, as Linux does;
-//! FreeBSD accepts 216 bytes or more (`net.inet.tcp.minmss`).
+//! Differences, pinned by tests: a host offers the segment size of its MTU even if the MTU is below
+//! 296 bytes. Linux offers at least 256 bytes (`ipv4_default_advmss`). A FreeBSD host accepts an
+//! offer of 48 bytes. FreeBSD replaces an offer below 216 bytes by 216 (`net.inet.tcp.minmss`).
 
 use aqmlab_core::{Duration, Ecn, Instant, TcpFlags, TcpHeader};
 
@@ -61,9 +61,9 @@ impl Handshake {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RepeatedSyn {
     Ignore,
-    /// Responds, counts this as a retransmission of the SYN-ACK, and restarts their timer.
+    /// Responds, counts this as a retransmission of the SYN-ACK, and restarts its timer.
     Answer,
-    /// Responds, counts the retransmissions of the SYN-ACK anew, and sets the initial timeout.
+    /// Responds, sets the count of retransmissions to zero, and sets the initial timeout.
     AnswerAnew,
 }
 

@@ -10,6 +10,7 @@ use aqmlab_core::{Ecn, TcpHeader};
 pub(super) use state::{AckState, Rexmit, flag};
 
 use super::Linux;
+use super::ecn::report_totals;
 use super::feedback::Prior;
 use crate::cc::{Ack, RateSample};
 use crate::common::scoreboard::Originals;
@@ -139,8 +140,8 @@ impl Linux {
             self.note_echo(tcb, header, &mut ack);
         }
         if prior_packets == 0 {
-            if tcb.options.ecn {
-                self.report_totals_without_queue(tcb);
+            if tcb.options.ecn && !tcb.ecn.is_accurate() {
+                report_totals(tcb);
             }
             self.process_ack_without_queue(tcb, header, &mut ack);
             return;
@@ -198,7 +199,7 @@ impl Linux {
         }
         let mut ack = AckState::new(tcb.snd.una, 0);
         self.process_sacks(tcb, header, &mut ack);
-        // The segments that these blocks report are not counted as delivered.
+        // `tcp_ack` counts delivered segments only before its label `old_ack`.
         let rexmit = self.fastretrans_alert(tcb, header, &mut ack, false);
         self.xmit_recovery(tcb, rexmit);
     }

@@ -155,19 +155,11 @@ impl Linux {
         }
         report_totals(tcb);
     }
-
-    /// With classic ECN, passes the totals to a controller that needs ECN, for an acknowledgement
-    /// that arrives while nothing is outstanding.
-    pub(super) fn report_totals_without_queue(&self, tcb: &mut Tcb) {
-        if !tcb.ecn.is_accurate() {
-            report_totals(tcb);
-        }
-    }
 }
 
 /// Passes the totals to a controller if it needs ECN or has AccECN (`tcp_in_ack_event`, which
 /// follows `tcp_clean_rtx_queue` as of Linux 6.1.141).
-fn report_totals(tcb: &mut Tcb) {
+pub(super) fn report_totals(tcb: &mut Tcb) {
     if tcb.ecn.is_needed() || tcb.ecn.is_accurate() {
         let totals = tcb.totals();
         tcb.cc.on_totals(&totals);

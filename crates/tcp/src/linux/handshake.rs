@@ -3,7 +3,8 @@
 //! Source: Linux 6.1 `tcp_rcv_synsent_state_process`, `tcp_rcv_state_process`, `tcp_check_req`,
 //! `tcp_init_transfer`, `tcp_init_metrics`.
 //!
-//! Difference: the initial window after lost SYN-ACKs is that of 6.1 for every version of Linux.
+//! Difference, pinned by a test: the initial window after lost SYN-ACKs is that of 6.1 for every
+//! version of Linux.
 
 use aqmlab_core::{Instant, TcpHeader};
 

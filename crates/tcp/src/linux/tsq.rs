@@ -29,9 +29,9 @@ use super::Linux;
 use crate::tcb::Tcb;
 
 /// The memory of a segment with data in bytes, including its header and bookkeeping
-/// (`skb->truesize`). On Linux, the segments of a burst share one `skb`, so each has less. The value
-/// matters only if the limit is the data of a millisecond or `tcp_limit_output_bytes`, because two
-/// bursts are a number of such segments.
+/// (`skb->truesize`). On Linux, the segments of a burst share one `skb`, so a full-sized segment has
+/// less, and a small one has some 1,300 bytes. The value matters only if the limit is the data of a
+/// millisecond or `tcp_limit_output_bytes`, because two bursts are a number of such segments.
 const SEGMENT_MEMORY: u64 = 2_304;
 
 /// The memory of a bare acknowledgement in bytes (`skb_set_tcp_pure_ack`).
@@ -276,6 +276,20 @@ mod tests {
         assert_eq!(tcb.out.len(), 1);
         assert!(linux.must_wait(&mut tcb), "new data still waits");
         assert!(!linux.note_waiting(&mut tcb, Bytes(limit)));
+    }
+
+    /// Tests the difference stated in the head (`skb_still_in_host_queue`): the original of the lost
+    /// segment is still in the queue.
+    #[test]
+    fn a_segment_is_retransmitted_although_its_original_is_in_the_queue() {
+        let (mut linux, mut tcb) = testing::open("reno");
+        testing::send(&mut tcb, 2);
+        let head = tcb.board.front_id().expect("a segment is outstanding");
+        tcb.board.mark_lost(head);
+        tcb.snd.wnd = 1 << 20;
+        linux.note_waiting(&mut tcb, Bytes(2 * SEGMENT_MEMORY));
+        linux.retransmit_lost(&mut tcb);
+        assert_eq!(tcb.out.len(), 1);
     }
 
     /// Tests the difference stated in the head (`tcp_should_autocork`): only the limit holds a
