@@ -103,7 +103,9 @@ def run(
     try:
         return _run(campaign, Folder(path), jobs, executor, progress or Silence(), only)
     except DiskError as error:
-        raise error.if_full("to continue from here") from error
+        if not error.is_full:
+            raise
+        raise error.hinting("to continue from here") from error
 
 
 def _run(
