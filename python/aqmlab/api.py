@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from aqmlab.base.errors import shown
 from aqmlab.base.failures import RequestError, TrialsError
+from aqmlab.base.numerals import count_text
 from aqmlab.base.python_words import of_arguments
 from aqmlab.base.scratch import Scratch
 from aqmlab.base.versions import versions
@@ -237,9 +238,8 @@ def complete(report: RunReport) -> None:
     if not report.failed:
         return
     name, problem = next(iter(report.failed.items()))
-    count = len(report.failed)
     raise TrialsError(
-        f"{count} trial{'s' * (count > 1)} failed; the first was `{name}`: {problem}",
+        f"{count_text(len(report.failed), 'trial')} failed; the first was `{name}`: {problem}",
         "the others are kept; the same command repeats the failed ones",
     )
 

@@ -209,6 +209,40 @@ def test_other_files_of_the_folder_are_the_users(folder, name):
     own_files.refuse(folder / name)
 
 
+@pytest.mark.parametrize("beside", [(), ("tables",), ("trials",)])
+@pytest.mark.parametrize("name", ["tables/a/b.csv", "trials/b.csv", "manifest.json"])
+def test_the_manifest_of_another_program_reserves_nothing(tmp_path, name, beside):
+    (tmp_path / "manifest.json").write_text('{"manifest_version": 3, "name": "An extension"}')
+    for folder in beside:
+        (tmp_path / folder).mkdir()
+    own_files.refuse(tmp_path / name)
+    own_files.refuse_folder((tmp_path / name).parent)
+
+
+@pytest.mark.parametrize("beside", ["catalogue.sql", "tables", "trials"])
+@pytest.mark.parametrize("text", [b"", b'{"format": 3, "camp', b"\xff", b"[]", b"[" * 100_000])
+def test_a_damaged_manifest_still_protects_its_campaign(tmp_path, text, beside):
+    (tmp_path / "manifest.json").write_bytes(text)
+    (tmp_path / beside).mkdir()
+    with pytest.raises(RequestError, match="is reserved for a file of the campaign"):
+        own_files.refuse(tmp_path / "tables" / "new.csv")
+    with pytest.raises(RequestError, match="is reserved for files of the campaign"):
+        own_files.refuse_folder(tmp_path / "trials")
+
+
+def test_a_manifest_without_its_members_protects_the_campaign_of_a_catalogue(tmp_path):
+    (tmp_path / "manifest.json").write_text("{}")
+    (tmp_path / "catalogue.sql").touch()
+    with pytest.raises(RequestError, match="is reserved for"):
+        own_files.refuse(tmp_path / "tables" / "new.csv")
+
+
+def test_a_new_campaign_protects_its_files(tmp_path):
+    (tmp_path / "manifest.json").write_text('{"format": 3, "campaign": "0f", "trials": []}')
+    with pytest.raises(RequestError, match="is reserved for"):
+        own_files.refuse(tmp_path / "manifest.json")
+
+
 @pytest.mark.parametrize("wrong", [
     {"jobs": -1}, {"jobs": 0}, {"jobs": True}, {"jobs": 1.5}, {"jobs": "2"}, {"out": ""},
     {"out": 5},

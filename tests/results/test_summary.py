@@ -52,7 +52,7 @@ def test_columns_that_do_not_fit_are_named_below_the_table(home_results, monkeyp
         head = shown.splitlines()[0]
         left = [name for name in ("Mbit/s", "p5…p95", "loss %", "because", "difference")
                 if name not in head]  # fmt: skip
-        told = [line for line in said.splitlines() if line.startswith("left out for the width")]
+        told = [line for line in said.splitlines() if line.startswith("columns that do not fit")]
         assert len(told) == bool(left), columns
         assert bool(left) == (columns < 250)
         for name in left:

@@ -197,7 +197,7 @@ MANY_DIGITS = "0x" + "f" * 20_000
         (HOME + f"[[{LONG}]]\n", "unknown key"),
         (f"seeds = {MANY_DIGITS}\n{HOME}", "is not between 1 and 100000 seeds"),
         (f"seeds = [{MANY_DIGITS}]\n{HOME}", "is not between 0 and 9223372036854775807"),
-        (f"{HOME}count = {MANY_DIGITS}\n", "is not"),
+        (f"{HOME}count = {MANY_DIGITS}\n", "is too large for a count"),
         (f"{HOME}start = {MANY_DIGITS}\n", "is not a duration"),
         (f"{HOME}[vary]\npath.rtt = [{MANY_DIGITS}]\n", "is not a duration"),
         (f"{HOME}[vary]\npath.rtt = [{MANY_DIGITS}, {MANY_DIGITS}]\n", "is given twice"),

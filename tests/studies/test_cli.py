@@ -34,7 +34,7 @@ def test_a_program_reproduces_figures_and_repeats_no_trial(tiny, tmp_path, capsy
     assert len(made.drawings) == 2 and made._repr_html_().count("<figure") == 2
     assert "aqmlab.reproduce(" in made.page.read_text(encoding="utf-8")
     assert str(tiny) not in made.page.read_text(encoding="utf-8")
-    assert repr(made).startswith("Reproduction(tiny: figures 1a, 1b, 4 trials, ")
+    assert repr(made).startswith("Reproduction(tiny: 2 figures (1a, 1b), 4 trials, ")
     again = aqmlab.reproduce(tiny, figures=["1a"], out=tmp_path / "out", progress=True)
     assert "/" not in capsys.readouterr().err.replace("4/4 trials", "")
     assert again.folder == made.folder

@@ -15,7 +15,7 @@ from aqmlab.base.errors import BadValueError, ScenarioError, shown
 from aqmlab.base.text_files import file_text
 from aqmlab.households.line import Line
 from aqmlab.households.tier import is_one_rate, one_rate, said_tier, tier_text
-from aqmlab.planning.change_text import refuse_empty_value
+from aqmlab.planning.change_text import listed
 from aqmlab.scenario import merge
 from aqmlab.scenario.fields import Qdisc, Value
 from aqmlab.scenario.model import first_problem
@@ -126,8 +126,7 @@ def tiers_of(asked: str) -> list[Tier]:
     if "/" not in asked or not any(char.isdigit() for char in asked):
         known = [*tier_lists(), "a .toml file", '"25/5,50/20 Mbit/s"']
         raise ScenarioError.unknown("--tiers", "list of tiers", asked, known)
-    parts = [part.strip() for part in asked.split(",")]
-    refuse_empty_value(parts, asked, "--tiers")
+    parts = listed(asked, "--tiers")
     unit = " ".join(parts[-1].split()[1:])
     texts = [part if " " in part or not unit else f"{part} {unit}" for part in parts]
     texts = [said_tier(text) for text in texts]
@@ -203,8 +202,7 @@ def gateways_of(asked: str | None) -> dict[str, GatewayChoice]:
     if asked.endswith(".toml"):
         own = _gateways(merge.read_toml(file_text(Path(asked)), Path(asked).name))
     else:
-        names = [part.strip() for part in asked.split(",")] if asked.strip() else []
-        refuse_empty_value(names, asked, "--gateways")
+        names = listed(asked, "--gateways")
         for name in names:
             if name not in gateways():
                 raise _unknown_gateway(name).at("--gateways")

@@ -171,6 +171,7 @@ _QUOTED = re.compile(f"`([^`]{{{_MOST_QUOTED + 1},}})`")
 
 
 _BARE_KEY = re.compile("[A-Za-z0-9_-]+")
+"""The pattern of the keys that TOML leaves without quotes."""
 
 
 def _pieces(value: object, most: int) -> Iterator[str]:

@@ -60,9 +60,9 @@ class DiskError(LabError):
         full.is_full = True
         return full
 
-    def if_full(self, more: str) -> DiskError:
-        """This error, whose hint ends with `more` if the disk is full."""
-        return DiskError(self.problem, f"{self.hint} {more}") if self.is_full else self
+    def hinting(self, more: str) -> DiskError:
+        """A copy of this error, which has a hint, with `more` at the end of the hint."""
+        return DiskError(self.problem, f"{self.hint} {more}")
 
 
 class TrialsError(LabError):

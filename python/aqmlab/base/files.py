@@ -103,13 +103,23 @@ def refuse_special(path: Path) -> None:
 
     An atomic write moves a file to `path`. With sufficient rights it would replace `/dev/null`.
     """
+    kind = special_kind(path)
+    if kind is not None:
+        raise DiskError(f"{path}: cannot be written: it is {kind}", "name a file")
+
+
+def special_kind(path: Path) -> str | None:
+    """Names the kind of a path that is no file: "a folder" or "a pipe or a device".
+
+    Returns `None` for a regular file and for a free path.
+    """
     try:
         mode = path.stat().st_mode
-    except OSError:  # the path is free, or the write will report the error
-        return
-    if not stat.S_ISREG(mode):
-        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
-        raise DiskError(f"{path}: cannot be written: it is {kind}", "name a file")
+    except OSError:  # the path is free, or a later read or write reports the error
+        return None
+    if stat.S_ISREG(mode):
+        return None
+    return "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
 
 
 @contextmanager

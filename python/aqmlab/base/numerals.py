@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 
 def number(value: float | None) -> str:
@@ -22,14 +23,24 @@ def number(value: float | None) -> str:
     return f"{value:.3g}" if abs(value) >= 0.001 else "<0.001"
 
 
-def count_text(count: int, noun: str) -> str:
-    """Formats a number of things; `noun` is the singular.
+def count_text(count: int, noun: str, verb: Literal["are", "have"] | None = None) -> str:
+    """Formats a number of things, with a verb if one is given.
+
+    `noun` is the singular, and `verb` is the plural.
 
     >>> count_text(1, "trial"), count_text(0, "trial"), count_text(2, "process")
     ('1 trial', '0 trials', '2 processes')
+    >>> count_text(1, "trial", "are"), count_text(2, "trial", "have")
+    ('1 trial is', '2 trials have')
     """
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
-    return f"{count} {noun if count == 1 else plural}"
+    text = f"{count} {noun if count == 1 else plural}"
+    if verb is None:
+        return text
+    return f"{text} {_OF_ONE[verb] if count == 1 else verb}"
+
+
+_OF_ONE = {"are": "is", "have": "has"}
 
 
 def percent(share: float | None) -> str:

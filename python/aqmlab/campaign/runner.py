@@ -18,6 +18,7 @@ from typing import Any
 from msgspec import structs
 
 from aqmlab.base.failures import DiskError, RequestError
+from aqmlab.base.files import special_kind
 from aqmlab.base.versions import build
 from aqmlab.campaign import speed
 from aqmlab.campaign.executor import TrialExecutor, adapted
@@ -25,7 +26,6 @@ from aqmlab.campaign.local_executor import Processes
 from aqmlab.campaign.same_campaign import refuse_other
 from aqmlab.campaign.scheduler import Progress, RunReport, Silence, run_all
 from aqmlab.campaign.speed import Lot
-from aqmlab.campaign.store import layout
 from aqmlab.campaign.store.dataset import Dataset, RecordedResults, lost_trials, write_records
 from aqmlab.campaign.store.folder import Folder, Trial, campaign_key
 from aqmlab.campaign.store.layout import CATALOGUE
@@ -103,7 +103,9 @@ def run(
     try:
         return _run(campaign, Folder(path), jobs, executor, progress or Silence(), only)
     except DiskError as error:
-        raise error.if_full("to continue from here") from error
+        if not error.is_full:
+            raise
+        raise error.hinting("to continue from here") from error
 
 
 def _run(
@@ -131,7 +133,7 @@ def _run(
             if (only is None or one.id in only) and not dataset.has(one)
         ]
         for damaged, problem in dataset.damaged.items():
-            if layout.is_special(damaged):  # the result of the trial could not be stored
+            if special_kind(damaged) is not None:  # the result of the trial could not be stored
                 raise folder.damaged(damaged, problem)
             progress.damaged(f"{damaged}: is damaged: {problem}; its trials run again")
         progress.begin(campaign.trials, left)

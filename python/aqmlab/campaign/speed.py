@@ -22,7 +22,7 @@ from aqmlab.campaign.store.folder import Trial
 from aqmlab.engines import registry
 
 _FILE = "speeds.json"
-"""The file in the cache. `speed.json` of earlier versions has costs in another unit."""
+"""The file in the cache. In `speed.json`, costs of earlier versions counted all links."""
 
 _MOST_SCENARIOS = 200
 """The maximum number of scenarios in the cache for each `Lot.key`; the most recent ones stay."""

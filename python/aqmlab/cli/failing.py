@@ -9,7 +9,7 @@ import re
 import sys
 from typing import Any
 
-from aqmlab.base.errors import printable
+from aqmlab.base.errors import printable, shown, suggestion
 from aqmlab.base.failures import LabError, describe, unexpected
 
 STOPPED = 130
@@ -18,8 +18,10 @@ STOPPED = 130
 _OF_A_NAME = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
 """The values of `errno` that mean a wrong name of a file or folder."""
 
-_UNKNOWN_COMMAND = re.compile(r"No such command '(.*)'\. Did you mean (.*)\?", re.DOTALL)
-"""The option parser's message for an unknown command that resembles others."""
+_UNKNOWN_COMMAND = re.compile(
+    r"No such command (['\"])(.*)\1\.(?: Did you mean (.*)\?)?", re.DOTALL
+)
+"""The option parser's message for an unknown command; the last part names similar commands."""
 
 
 def explain(error: BaseException) -> int:
@@ -35,14 +37,21 @@ def explain(error: BaseException) -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     if hasattr(error, "format_message"):  # The option parser found a wrong option.
+        context = getattr(error, "ctx", None)
         unknown = _UNKNOWN_COMMAND.fullmatch(error.format_message())
         if unknown is not None:
-            meant = unknown[2].replace("'", "`").replace(", ", " or ")
-            return say(f"no such command `{unknown[1]}`", f"did you mean {meant}?")
-        context = getattr(error, "ctx", None)
+            meant = (unknown[3] or "").replace("'", "`").replace(", ", " or ")
+            hint = f"did you mean {meant}?" if meant else _commands(context, unknown[2])
+            return say(f"unknown command `{shown(unknown[2])}`", hint)
         usage = "" if context is None else context.get_usage()
         return say(error.format_message().rstrip("."), usage.replace("Usage: ", "", 1) or None)
     return _explain_ours(error)
+
+
+def _commands(context: Any, name: str) -> str | None:
+    """A hint that lists the commands, if the option parser states them."""
+    known = getattr(getattr(context, "command", None), "commands", {})
+    return suggestion(name, [one for one in known if not known[one].hidden]) if known else None
 
 
 def _explain_ours(error: Any) -> int:

@@ -85,10 +85,10 @@ def drawing(kind: Kind, wanted: Iterable[Wanted]) -> str:
     found = expected_drawing(kind, wanted)
     if found is None or not found.seconds <= _MOST_S:
         return "drawing: not known, because nothing was drawn on this machine"
-    what = {"report": ("report", "scenario"), "figure": ("drawing", "figure")}[kind]
-    count = count_text(found.drawings, what[0])
-    rests = f"{'the same' if found.alike else 'other'} {what[1]}{'s' * (not found.alike)}"
-    return f"drawing: about {span(found.seconds)}, from {count} of {rests} on this machine"
+    noun, of = {"report": ("report", "scenario"), "figure": ("drawing", "figure")}[kind]
+    alike = f"the same {of}" if found.alike else f"other {of}s"
+    count = count_text(found.drawings, noun)
+    return f"drawing: about {span(found.seconds)}, from {count} of {alike} on this machine"
 
 
 def span(seconds: float) -> str:
@@ -109,7 +109,7 @@ _MOST_COLUMNS = 20
 
 
 def _product(trials: Sequence[PlannedTrial] | Sequence[Trial]) -> str:
-    """The number of values of each loop and the number of seeds, whose product is that of `trials`.
+    """The numbers of values of each loop and of seeds, whose product is the number of trials.
 
     Conditions that vary together are one loop, such as `2 down, up`. If trials of the product are
     absent, such as experiments of a TEACUP config that are left out, there is no product.

@@ -27,8 +27,7 @@ def command(given: ShowParameters) -> int:
         console.talk(f"warning: {warning}")
     if not results.complete:
         done, planned = results.table("trials").height, len(results.manifest.trials)
-        are = "is" if planned == 1 else "are"
-        console.talk(f"warning: {done} of {count_text(planned, 'trial')} {are} finished")
+        console.talk(f"warning: {done} of {count_text(planned, 'trial', 'are')} finished")
     trials = results.manifest.trials
     baseline = summary.baseline_asked(trials, given.baseline, brief=given.brief)
     if given.as_json:

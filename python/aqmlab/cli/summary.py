@@ -125,10 +125,9 @@ def _show_flows(
             table = _table(shown, verdicts, names, target.width, comparison)
     target.print(table)
     if gone := [name for name in every if name not in names]:
-        them = "it" if len(gone) == 1 else "them"
         console.talk(
-            f"left out for the width of {target.width}: {', '.join(gone)}; a wider terminal, "
-            f"COLUMNS=200 or --json shows {them}"
+            f"columns that do not fit in {target.width} characters: {', '.join(gone)}; use a wider "
+            "terminal, COLUMNS=200 or --json"
         )
     if len(shown) < len(rows):
         left = count_text(len(rows) - len(shown), "more row")

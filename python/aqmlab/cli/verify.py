@@ -15,8 +15,7 @@ def command(given: VerifyParameters) -> int:
     results.verify()
     paths = [path for name in results.tables for path in results.files(name)]
     size = size_text(sum(path.stat().st_size for path in paths))
-    all_are = "all are" if len(paths) != 1 else "it is"
-    print(f"{count_text(len(paths), 'file')} of tables, {size}: {all_are} unchanged")
+    print(f"{count_text(len(paths), 'table file', 'are')} unchanged, {size}")
     if results.complete:
         print(f"digest {results.digest}")
     else:

@@ -86,9 +86,9 @@ def named(text: str, qdisc_sources: str = "kernel", run_on: str = "vm") -> tuple
     >>> named("sim,kernel", "sim,kernel"), named("kernel", "sim", "host")
     (('sim', 'kernel-ours', 'kernel'), ('kernel-ours-host',))
     """
-    names = _listed("--engine: unknown engine", text, _BY_NAME, ENGINES)
-    sources = _listed("--qdisc-source: unknown source", qdisc_sources, QDISC_SOURCES)
-    places = _listed("--run-on: unknown place", run_on, RUN_ON)
+    names = _listed("--engine", "engine", text, _BY_NAME, ENGINES)
+    sources = _listed("--qdisc-source", "source", qdisc_sources, QDISC_SOURCES)
+    places = _listed("--run-on", "place", run_on, RUN_ON)
     for option, chosen, known in (
         ("--qdisc-source", sources, QDISC_SOURCES),
         ("--run-on", places, RUN_ON),
@@ -104,22 +104,25 @@ def named(text: str, qdisc_sources: str = "kernel", run_on: str = "vm") -> tuple
 
 
 def _listed(
-    problem: str, text: str, known: Iterable[_Name], suggested: Iterable[str] | None = None
+    option: str,
+    what: str,
+    text: str,
+    known: Iterable[_Name],
+    suggested: Iterable[str] | None = None,
 ) -> tuple[_Name, ...]:
-    """The names in the list `text`.
+    """The names in the list `text`, the argument of `option`.
 
-    Raises `RequestError`, which begins with `problem`, for a name that is not in `known`. The hint
-    suggests one of the names `suggested`, or of `known` if `suggested` is `None`. Also raises it
-    for a name that is given twice.
+    Raises `RequestError` for a name of the kind `what` that is not in `known`. The hint suggests
+    one of the names `suggested`, or of `known` if `suggested` is `None`. Also raises it for a name
+    that is given twice.
     """
     by_name: dict[str, _Name] = {name: name for name in known}
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in by_name:
             hint = suggestion(name, by_name if suggested is None else suggested)
-            raise RequestError(f"{problem} `{shown(name)}`", hint)
+            raise RequestError(f"{option}: unknown {what} `{shown(name)}`", hint)
         if names.count(name) > 1:
-            option = problem.partition(":")[0]
             raise RequestError(f"{option}: `{name}` is given twice", "name it once")
     return tuple(by_name[name] for name in names)
 

@@ -6,7 +6,7 @@ parses as TOML, and otherwise text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from aqmlab.base.errors import ScenarioError, shown
@@ -86,10 +86,8 @@ def _values(address: str, text: str) -> list[TomlValue]:
     >>> _values("path.qdisc", 'pfifo,{kind = "pie", limit = 9},20 ms')
     ['pfifo', {'kind': 'pie', 'limit': 9}, '20 ms']
     """
-    parts = _parts(text)
-    refuse_empty_value(parts, text, f"--vary {shown(address)}")
     read = _notation(address).read
-    return [read(part) for part in parts if part]
+    return [read(part) for part in listed(text, f"--vary {shown(address)}")]
 
 
 def _parts(text: str) -> list[str]:
@@ -111,14 +109,21 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def refuse_empty_value(parts: Sequence[str], text: str, where: str) -> None:
-    """Raises `ScenarioError` if one of the `parts` of the list `text` is empty.
+def listed(text: str, where: str) -> list[str]:
+    """The values in the list `text`; raises `ScenarioError` if one of several values is empty.
 
-    A list without any value is left to the caller, who knows what the list must hold.
+    Returns no values for a blank text: the caller knows what the list must hold.
+
+    >>> listed("pie, codel", "--gateways"), listed(" ", "--gateways")
+    (['pie', 'codel'], [])
     """
-    if len(parts) > 1 and "" in parts:
+    parts = _parts(text)
+    if parts == [""]:
+        return []
+    if "" in parts:
         problem = f"value {parts.index('') + 1} of `{shown(text)}` is empty"
         raise ScenarioError(where, problem, "write a value between two commas, and none at the end")
+    return parts
 
 
 def assignment_text(one: Assignment) -> str:

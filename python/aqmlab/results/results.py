@@ -257,8 +257,9 @@ class CampaignResults(StoredTables):
         `baseline` is the label of a condition, such as "pfifo 12/1", or a word of one label only.
         It may also be a queue, a rate or a round-trip time that several conditions share: with
         "pfifo" and several rates, each condition is compared with "pfifo" at its own rate. The
-        differences of `verdicts` are from the first queue with all else equal. Raises
-        `RequestError` for any other text.
+        differences of `verdicts` are from the first queue with all else equal if queues vary beside
+        rates or round-trip times and each of these has the first queue, or else from the first
+        condition. Raises `RequestError` for any other text.
         """
         with of_arguments((), ()):
             return frame_of(self, baseline_called(baseline, self.labels.values()))

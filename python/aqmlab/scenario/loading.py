@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aqmlab.base.errors import ScenarioError, nearest, shown
+from aqmlab.base.files import special_kind
 from aqmlab.base.text_files import beside, file_text
 from aqmlab.scenario import merge
 from aqmlab.scenario.builtin_files import BuiltinFiles
@@ -104,8 +105,8 @@ def _parent(name: Any, place: str, folder: Path | None, depth: int) -> Layer:
         inside = False
     if not inside:
         raise ScenarioError(place, f"`{shown(name)}` is outside the scenario's folder", hint)
-    if path.exists() and not path.is_file():
-        kind = "a folder" if path.is_dir() else "a pipe or a device"
+    kind = special_kind(path)
+    if kind is not None:
         raise ScenarioError(place, f"`{shown(name)}` is {kind}, not a file", hint)
     if not path.is_file():
         raise ScenarioError(place, f"there is no file `{shown(name)}`", hint)

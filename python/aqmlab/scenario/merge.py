@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeGuard
 
-from aqmlab.base.errors import ScenarioError, shown, suggestion
+from aqmlab.base.errors import ScenarioError, shown
 from aqmlab.base.text_files import MOST_BYTES
 from aqmlab.scenario import toml_positions
 from aqmlab.scenario.normalise import (
@@ -205,17 +205,17 @@ def refuse_unknown_removals(base: Layer | None, over: Layer) -> None:
     trial may remove the same application.
     """
     apps = over.data.get("apps")
-    removed = [name for name, app in apps.items() if is_removal(app)] if _is_table(apps) else []
+    members = apps.items() if _is_table(apps) else ()
+    removed = {name: app for name, app in members if is_removal(app)}
     known = _app_names(base) if removed and base is not None else {}
-    for name in removed:
+    for name, app in removed.items():
+        where = over.where(("apps", name))
+        if base is None:
+            said = "false" if app is False else '"off"'
+            problem = f"{said} removes nothing, because the file extends no scenario"
+            raise ScenarioError(where, problem, "leave the line out")
         if name not in known:
-            hint = "a file without `extends` has no application to remove; leave the line out"
-            problem = f"unknown application `{shown(name)}`"
-            raise ScenarioError(
-                over.where(("apps", name)),
-                problem,
-                hint if base is None else suggestion(name, known),
-            )
+            raise ScenarioError.unknown(where, "application", name, known)
 
 
 def _app_names(layer: Layer) -> dict[str, None]:

@@ -198,9 +198,9 @@ def of_both_ways(keys: Keys) -> tuple[Keys, Keys]:
 _BOTH_WAYS = (*BOTH_WAYS, "queue")
 
 
-_TWO_NAMES = BadValueError(
-    "`queue` and `qdisc` are two names of one key, and both are given", "write `qdisc` alone"
-)
+def _two_names() -> BadValueError:
+    problem = "`queue` and `qdisc` are two names of one key, and both are given"
+    return BadValueError(problem, "write `qdisc` alone")
 
 
 def _expand_path(layer: Layer) -> None:
@@ -218,7 +218,7 @@ def _expand_ways(layer: Layer, path: Table, above: Keys) -> None:
     ):
         if isinstance(way, dict) and "queue" in way:
             if "qdisc" in way:
-                raise _TWO_NAMES.at(layer.where((*prefix, "queue")))
+                raise _two_names().at(layer.where((*prefix, "queue")))
             way["qdisc"] = way.pop("queue")
             _copy_origins(layer, (*prefix, "queue"), (*prefix, "qdisc"))
     for key in BOTH_WAYS:
@@ -315,7 +315,7 @@ def refuse_two_names(addresses: Iterable[str]) -> None:
         keys = address.split(".")
         renamed = ".".join("qdisc" if key == "queue" else key for key in keys)
         if keys[0] == "path" and renamed != address and renamed in named:
-            raise _TWO_NAMES
+            raise _two_names()
 
 
 def step_changes(step: Mapping[str, Any]) -> Table:

@@ -39,7 +39,7 @@ class Reproduction:
 
     def __repr__(self) -> str:
         """A summary in one line."""
-        drawn = f"figure{'s' * (len(self.figures) != 1)} {', '.join(self.figures)}"
+        drawn = f"{count_text(len(self.figures), 'figure')} ({', '.join(self.figures)})"
         trials = count_text(self.trials, "trial")
         return f"Reproduction({self.study}: {drawn}, {trials}, {str(self.page)!r})"
 

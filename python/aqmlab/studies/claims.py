@@ -201,7 +201,9 @@ class Claims(list[Claim]):
     def of(cls, *parts: Claims) -> Claims:
         """The claims of several modules, sorted by number."""
         found = cls()
-        for claim in sorted((one for own in parts for one in own), key=_place):
+        for claim in sorted(
+            (one for own in parts for one in own), key=lambda one: _place(one.number)
+        ):
             found._add(claim)
         return found
 
@@ -216,7 +218,7 @@ def claims_hint(number: str, known: Iterable[str]) -> str:
 
     >>> claims_hint("0-1", ["0-01", "0-02"]), claims_hint("0-9", ["0-01", "0-02", "M-01"])
     ('did you mean `0-01`?', 'there are 0-01 to 0-02')
-    >>> claims_hint("9-9", ["0-01", "0-02", "M-01"])
+    >>> claims_hint("9-9", ["M-01", "0-02", "0-01"])
     'there are 0-01 to 0-02, M-01'
     """
     numbers = list(known)
@@ -224,7 +226,7 @@ def claims_hint(number: str, known: Iterable[str]) -> str:
     if meant or not all("-" in one for one in numbers):
         return suggestion(number, meant or numbers)
     ranges: dict[str, list[str]] = {}
-    for one in numbers:  # in the order of the study
+    for one in sorted(numbers, key=_place):
         ranges.setdefault(one.rpartition("-")[0], []).append(one)
     prefix = number.rpartition("-")[0]
     wanted = [ranges[prefix]] if prefix in ranges else ranges.values()
@@ -236,14 +238,13 @@ def _unpadded(number: str) -> str:
     return re.sub(r"(?<![0-9])0+(?=[0-9])", "", number.lower())
 
 
-def _place(claim: Claim) -> list[tuple[int, str]]:
-    """The sort key of a claim, by which 2-9 precedes 2-10, and 2-10 precedes 2-10b.
+def _place(number: str) -> list[tuple[int, str]]:
+    """The sort key of a claim's number, by which 2-9 precedes 2-10, and 2-10 precedes 2-10b.
 
-    >>> number = lambda name: _place(Claim(name, "", "", (), print))
-    >>> number("2-9") < number("2-10") < number("2-10b")
+    >>> _place("2-9") < _place("2-10") < _place("2-10b")
     True
     """
-    parts = re.findall(r"(\d+)|([^\d]+)", claim.number)
+    parts = re.findall(r"(\d+)|([^\d]+)", number)
     return [(int(digits or 0), text) for digits, text in parts]
 
 
@@ -331,8 +332,7 @@ def _problem(found: Evidence) -> str:
     for check in found.checks:
         if len(check.known) < MOST_SEEDS * len(check.values):
             unknown = len(check.values) - len(check.known)
-            have = "has" if unknown == 1 else "have"
-            return f"{check.what}: {count_text(unknown, 'seed')} {have} no value"
+            return f"{check.what}: {count_text(unknown, 'seed', 'have')} no value"
         if check.ordering and len(check.values) < FEWEST_SEEDS:
             return f"an ordering is judged over at least {FEWEST_SEEDS} seeds"
     return "" if found.checks else "there is nothing to check"

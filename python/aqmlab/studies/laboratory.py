@@ -267,9 +267,10 @@ class _Together:
 
 
 def _refuse_other_use(folder: Path) -> None:
-    """Raises `RequestError` if `folder` is a file or the folder of a campaign, or within one's own.
+    """Raises `RequestError` if a study cannot write into `folder`.
 
-    The last means a folder within the tables or trial files of a campaign.
+    It cannot if `folder` is a file, the folder of a campaign, or within the tables or trial files
+    of a campaign.
     """
     own = "give another with `--out DIR`"
     if folder.exists() and not folder.is_dir():

@@ -370,7 +370,7 @@ def test_building_prints_what_was_used(lab, capsys) -> None:
     said = capsys.readouterr().out
     assert f"initramfs  {folder}/initramfs" in said and "kernel     6.1.0" in said
     assert status_of(["kernel", "bild"]) == 2
-    assert "Did you mean 'build'?" in capsys.readouterr().err
+    assert "did you mean `build`?" in capsys.readouterr().err
 
 
 def test_listing_says_which_engines_have_what_and_loads_no_engine(lab) -> None:

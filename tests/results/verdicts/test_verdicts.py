@@ -210,7 +210,9 @@ def test_a_stated_baseline_keeps_its_column(home_results, monkeypatch, capsys):
     baseline = baseline_called("pfifo", [one.label for one in home_results.judged])
     summary.show(home_results, baseline=baseline)
     shown, said = capsys.readouterr()
-    assert "left out for the width of 100: p5…p95, RTT p50, loss %, QoO, because; " in said
+    assert (
+        "columns that do not fit in 100 characters: p5…p95, RTT p50, loss %, QoO, because; " in said
+    )
     assert "difference" in shown.splitlines()[0] and "from pfifo with all else equal" in said
 
 

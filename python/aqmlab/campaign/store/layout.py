@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from aqmlab.base.failures import DamagedError
+from aqmlab.base.files import special_kind
 
 MANIFEST = "manifest.json"
 CATALOGUE = "catalogue.sql"
@@ -46,18 +47,13 @@ def refuse_links(folder: Path, *places: str, of: str = "campaign") -> None:
                 raise linked(path, of=of)
 
 
-def is_special(path: Path) -> bool:
-    """Returns whether `path` exists and is not a regular file. A write does not replace it."""
-    return path.exists() and not path.is_file()
-
-
 def damaged(folder: Path, path: Path, problem: str) -> DamagedError:
     """The error for a damaged file of the campaign in `folder`, with its remedy."""
     hint = "remove the folder and run the campaign again"
     part = path.parent
     if part == folder / PARTS:
         hint = "run the campaign's command again: it repeats the trials of that file"
-        if is_special(path):
+        if special_kind(path) is not None:
             hint = f"remove it, and {hint}"
     elif part.parent.parent == folder / TABLES:
         hint = (

@@ -133,7 +133,8 @@ Baseline = Annotated[
         metavar="CONDITION",
         help="Show differences from this condition, as the table names it, or from this queue, "
         "rate or round-trip time with all else equal. The default is the first queue with all else "
-        "equal.",
+        "equal if queues vary beside rates or round-trip times and each of these has the first "
+        "queue, or else the first condition.",
     ),
 ]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write no report.")]

@@ -107,7 +107,7 @@ function build() {
         {},
         "The command line runs the same simulation. Save this scenario, run it and list the digest of each seed:",
       ),
-      el("pre", {}, COMMANDS),
+      el("pre", { tabindex: 0, "aria-label": "Commands" }, COMMANDS),
       el(
         "p",
         {},

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NEAR = 0.006
 """The distance, as a share of the panel, within which points are indistinguishable."""
 _MOSTLY = 0.95
-"""The usual share of points under another line from which a line counts as covered."""
+"""The default of `least_share`."""
 _RIM, _RIMS = 1.2, 3.0
 """The extra width of a covered line, and the largest sum of such widths, in points."""
 

@@ -48,7 +48,10 @@ _CHARACTER = 0.02
 """The width of a character of a tick's label, as a share of the width of the ticks."""
 _DELAY, _RATE = "rtt_p95_ms", "throughput_mean_mbit"
 _COVERED = 0.5
-"""The share of a curve's points from which it counts as covered; a curve has few points."""
+"""A curve counts as covered if another curve covers at least this share of its points.
+
+It is less than the usual share, because these curves have few points.
+"""
 _SERVED = (GOOD, TOLERABLE)
 _KEYS = ("place", "curve", "x")
 
@@ -356,7 +359,7 @@ def _curves(axes: Axes, rows: pl.DataFrame, column: str, looks: Mapping[str, Loo
 
 
 def _say_why_empty(axes: Axes) -> None:
-    """Replaces a panel of delays by words: a flow in one direction may have no round trips."""
+    """Replaces the axes of an empty panel of delays by a text."""
     axes.set_axis_off()
     axes.text(
         0.5, 0.5, "no round trips", transform=axes.transAxes, ha="center", va="center",

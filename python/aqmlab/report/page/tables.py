@@ -195,8 +195,7 @@ def _shortcomings(results: CampaignResults) -> Iterator[str]:
     trials = results.manifest.trials
     missing = len(trials) - results.table("trials").height
     if missing:
-        have = "has" if len(trials) == 1 else "have"
-        yield f"{missing} of {count_text(len(trials), 'trial')} {have} no result."
+        yield f"{missing} of {count_text(len(trials), 'trial', 'have')} no result."
     for trial, problem in results.failed.items():
         yield f"Trial {trial} failed: {problem}"
     few = sparse(results)

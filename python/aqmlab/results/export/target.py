@@ -65,7 +65,9 @@ class Target:
             with atomic_file(path) as file:
                 yield file
         except DiskError as error:  # the same command would refuse the files that it has written
-            raise error.if_full("with `--force`") from error
+            if not error.is_full:
+                raise
+            raise error.hinting("with `--force`") from error
 
     def _prepare(self, name: str) -> Path:
         path = self.folder / name

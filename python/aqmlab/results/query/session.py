@@ -202,7 +202,7 @@ def _warnings(found: CampaignTables) -> Iterator[str]:
     if found.missing:
         yield (
             f"warning: {found.missing} of {found.planned} planned trials are not in the"
-            " tables: they have not run yet, or the command that ran the others did not need them"
+            " tables: they have not run yet, or the command of this campaign did not need them"
         )
     if found.deeper:
         named = [*found.deeper[:_MOST_NAMED], *(["…"] if found.deeper[_MOST_NAMED:] else [])]

@@ -3,10 +3,10 @@
 Trials with the same seed have the same random values (starts, sizes, losses) in all conditions. The
 difference between two conditions therefore varies less over seeds than the value in either
 condition. By default, the baseline is the queue of the first condition, at the rate and the
-round-trip time of each condition: a faster line would otherwise count as an effect of the queue. If
-there is no such condition for each condition, the baseline is the first condition. The user may
-name another condition, or one queue, rate or round-trip time: each condition is then compared with
-the condition that differs only in this part.
+round-trip time of each condition. With one queue, with one rate and round-trip time, or if there is
+no such condition for each condition, the baseline is the first condition. The user may name another
+condition, or one queue, rate or round-trip time: each condition is then compared with the condition
+that differs only in this part.
 """
 
 from __future__ import annotations
