@@ -257,14 +257,20 @@ mod tests {
         assert_eq!(tcb.tsq_bound(), Some(1 << 20));
     }
 
-    /// `tcp_small_queue_check` has the argument `factor` 1 for retransmissions.
-    #[test]
-    fn a_retransmission_waits_only_at_twice_the_limit() {
-        let (mut linux, mut tcb) = testing::open("reno");
+    /// Returns a connection with two outstanding segments, of which the first is lost.
+    fn with_a_lost_segment() -> (Linux, Tcb) {
+        let (linux, mut tcb) = testing::open("reno");
         testing::send(&mut tcb, 2);
         let head = tcb.board.front_id().expect("a segment is outstanding");
         tcb.board.mark_lost(head);
         tcb.snd.wnd = 1 << 20;
+        (linux, tcb)
+    }
+
+    /// `tcp_small_queue_check` has the argument `factor` 1 for retransmissions.
+    #[test]
+    fn a_retransmission_waits_only_at_twice_the_limit() {
+        let (mut linux, mut tcb) = with_a_lost_segment();
         let limit = tcb.tsq_bound().expect("Linux has a limit");
         linux.note_waiting(&mut tcb, Bytes(2 * limit));
         assert!(linux.must_wait(&mut tcb), "new data");
@@ -282,11 +288,7 @@ mod tests {
     /// segment is still in the queue.
     #[test]
     fn a_segment_is_retransmitted_although_its_original_is_in_the_queue() {
-        let (mut linux, mut tcb) = testing::open("reno");
-        testing::send(&mut tcb, 2);
-        let head = tcb.board.front_id().expect("a segment is outstanding");
-        tcb.board.mark_lost(head);
-        tcb.snd.wnd = 1 << 20;
+        let (mut linux, mut tcb) = with_a_lost_segment();
         linux.note_waiting(&mut tcb, Bytes(2 * SEGMENT_MEMORY));
         linux.retransmit_lost(&mut tcb);
         assert_eq!(tcb.out.len(), 1);
